@@ -80,8 +80,8 @@ def templates() -> str:
     ``mean_of_SIZE`` and its like are means of products of SIZE factors of a field each, with the
     names of the factors ``kind_1``, ...; ``shifted_`` in front is for fields with biases.
     ``joint_mean_SIZE_LEVELS_CONSTANTS`` is the mean of ``integrand`` over SIZE fields, LEVELS of
-    them points; the integrand depends on CONSTANTS numbers more; ``ruled_`` in front is for those
-    that take the rule as their first argument.
+    them points; the integrand depends on CONSTANTS numbers more, by which steps are divided by
+    ``sharpness``; ``ruled_`` in front is for those that take the rule as their first argument.
     """
     products, joint = _means_of_products(), _joint_means()
     whole = _MEAN_FORCES, _MEAN_LOSS, _PAIR_MEANS, _NOISE_MEANS
@@ -137,13 +137,16 @@ def _joint_mean(size: int, levels: int, constants: int, given: bool) -> str:
     numbers = [f"k{n + 1}" for n in range(constants)]
     name, rule = f"joint_mean_{size}_{levels}_{constants}", "rule" if given else "JOINT_RULE"
     arguments = ", ".join([*([rule] if given else []), moments, *numbers])
+    sharpness = f"sharpness({', '.join(numbers)})" if numbers else "1.0"
     return f'''def {"ruled_" if given else ""}{name}({arguments}):
     """Mean over {size} fields."""
     moments = _joint_array(({moments}))
-    out, sums, factor, points, counts, index = _joint_start(moments, {size}, {levels}, {rule})
+    out, sums, factor, steps, counts, index = _joint_start(
+        moments, {size}, {levels}, {rule}, {sharpness}
+    )
     sphere = {rule}[2] * {rule}[2]
     total = 0.0
-    while _joint_next(out, sums, factor, points, counts, index, sphere):
+    while _joint_next(out, sums, factor, steps, counts, index, sphere):
         total += out[0] * integrand({", ".join(fields + numbers)})
     return total
 '''

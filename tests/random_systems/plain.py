@@ -62,6 +62,7 @@ _FUNCTIONS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]] = 
     "square": (lambda a: a**2, np.square, lambda a: 2 * a),
     "same": (lambda a: a, np.positive, np.ones_like),
     "sin": (sp.sin, np.sin, np.cos),
+    "softplus": (lambda a: sp.log(1 + sp.exp(a)), lambda a: np.logaddexp(0, a), special.expit),
     "sign": (sp.sign, np.sign, np.zeros_like),
     "step": (sp.Heaviside, lambda a: np.heaviside(a, 0), np.zeros_like),
 }

@@ -55,6 +55,8 @@ class Speaker:
         for line in lines or [self.update]:
             line()
         P.observe(seen=self.whole())
+        if self.u and chance() < 0.2:
+            self.classify()
 
     def unit(self, x: Any, functions: tuple[str, ...] = ANY) -> Any:
         choice, argument = self.source.choice, self.source.choice(self.vectors) @ x
@@ -107,6 +109,13 @@ class Speaker:
         if self.source.random() < 0.3:
             total = total + 0.25 * self.w[0].dot(choice([self.w[0], *self.B]))
         self.P.descend(self.mean(total), self.rates())
+
+    def classify(self) -> None:
+        """Descend a logistic loss, in which output weights and fields are no product."""
+        x, g = self.source.choice(self.inputs), self.source.choice(("erf", "same", "sin"))
+        s = sum(a * function(g, w @ x) for a, w in zip(self.u, self.w, strict=False))
+        loss = function("softplus", -1 * self.latents["c"] * s)
+        self.P.descend(self.mean(self.summed(loss)), self.rates())
 
     def rebuild(self) -> None:
         """Descend what functions times decoders leave of an input."""

@@ -8,6 +8,7 @@ finds, and a mean that none of them serves is refused.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ import numpy as np
 import sympy as sp
 from symderiv_codegen import Function, ScalarFunction, TemplateFunction
 
+from symderiv.formula.polynomials import coefficients
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian import covariance_symbols
@@ -53,6 +55,21 @@ _FINEST |= {3: joint_rule(0.25, 12.0), 4: joint_rule(0.36, 9.0)}
 
 
 @dataclass(frozen=True)
+class Arrangement:
+    """The places of the fields and constants of a function in another one that it is equal to.
+
+    Args:
+        sign: In front of all fields.
+        order: The place of each field in the other.
+        constants: The constant of the other for which each constant stands.
+    """
+
+    sign: int
+    order: tuple[int, ...]
+    constants: tuple[sp.Symbol, ...]
+
+
+@dataclass(frozen=True)
 class Joint:
     """A function of a few fields whose mean is taken by quadrature.
 
@@ -60,7 +77,7 @@ class Joint:
         function: The function in z1, z2, …, a polynomial of the last ones.
         nonlinear: How many fields it is not a polynomial of.
         size: How many fields there are.
-        constants: Further symbols that it is a polynomial of.
+        constants: Further symbols in it.
     """
 
     function: sp.Expr
@@ -95,6 +112,15 @@ class Joint:
         return mean
 
     @property
+    def sharpness(self) -> sp.Expr:
+        """The factor by which constants make steps finer, as a does in logistic(a g(z)).
+
+        Constants that the function is a polynomial of change no scale in z.
+        """
+        inside = [c for c in self.constants if coefficients(self.function, [c]) is None]
+        return sp.sqrt(1 + sp.Add(*(c**2 for c in inside)))
+
+    @property
     def derivatives(self) -> tuple[sp.Expr, ...]:
         """The functions whose means are the derivatives by covariances, means and constants.
 
@@ -127,10 +153,32 @@ class Joint:
         if ruled:
             arguments, template = (sp.Symbol("rule"), *arguments), f"ruled_{template}"
         what, how = f"What {name} averages.", f"Mean of {integrand} by quadrature."
-        return (
-            ScalarFunction(integrand, self.arguments, (), self.integrand, what, as_value=True),
-            TemplateFunction(name, arguments, template, (("integrand", integrand),), how),
-        )
+        found = [ScalarFunction(integrand, self.arguments, (), self.integrand, what, as_value=True)]
+        names = [("integrand", integrand)]
+        if self.constants:
+            sharp, told = f"sharpness_{name}", f"How many times sharper constants make {integrand}."
+            found.append(
+                ScalarFunction(sharp, self.constants, (), self.sharpness, told, as_value=True)
+            )
+            names.append(("sharpness", sharp))
+        return *found, TemplateFunction(name, arguments, template, tuple(names), how)
+
+    def alike(self) -> Iterator[tuple[Joint, Arrangement]]:
+        """Yield the functions that are this one with fields and constants exchanged, and all fields
+        with the other sign.
+
+        At most 72 are tried: further exchanges are left out where fields or constants are four.
+        """
+        count, constants = self.nonlinear, self.constants
+        orders = itertools.permutations(range(count)) if count < 4 else [tuple(range(count))]
+        exchanged = itertools.permutations(constants) if len(constants) < 4 else [constants]
+        rest = tuple(range(count, self.size))
+        for sign, order, names in itertools.product((1, -1), [*orders], [*exchanged]):
+            arrangement = Arrangement(sign, (*order, *rest), names)
+            moved = (sign * self.fields[place] for place in arrangement.order)
+            places = dict(zip(self.fields, moved, strict=True))
+            places |= dict(zip(constants, names, strict=True))
+            yield replace(self, function=self.function.xreplace(places)), arrangement
 
     def refuse_many(self) -> None:
         """Refuse more fields or constants than there are templates for, with a ``NotYetError``."""
@@ -158,6 +206,7 @@ class JointMeans:
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
         self.names: dict[Joint, str] = {}
+        self._known: dict[Joint, tuple[str, Arrangement]] = {}
         self.error, self.step, self.reach = 0.0, JOINT_STEPS[0], JOINT_REACHES[0]
 
     @property
@@ -180,12 +229,29 @@ class JointMeans:
             NotYetError: More joint fields than are integrated over, or a function that the rules
                 do not integrate to the tolerance.
         """
-        triangle = [covariance[i][j] for i, j in upper_triangle(joint.size)]
         if joint.nonlinear == 0:
+            triangle = [covariance[i][j] for i, j in upper_triangle(joint.size)]
             places = dict(zip(joint.fields, means, strict=True))
             places |= dict(zip(joint.left.values(), triangle, strict=True))
             return joint.integrand.xreplace(places)
-        return sp.Function(self._named(joint))(*triangle, *means, *joint.constants)
+        if joint not in self._known:
+            self._known[joint] = self._found(joint)
+        name, how = self._known[joint]
+        place = {to: n for n, to in enumerate(how.order)}
+        pairs = ((place[i], place[j]) for i, j in upper_triangle(joint.size))
+        numbers = dict(zip(how.constants, joint.constants, strict=True))
+        return sp.Function(name)(
+            *(covariance[i][j] for i, j in pairs),
+            *(how.sign * means[place[i]] for i in range(joint.size)),
+            *(numbers[each] for each in joint.constants),
+        )
+
+    def _found(self, joint: Joint) -> tuple[str, Arrangement]:
+        """Return the function that a mean is, a new one only if it is none of those there are."""
+        for other, how in joint.alike():
+            if other in self.names:
+                return self.names[other], how
+        return self._named(joint), Arrangement(1, tuple(range(joint.size)), joint.constants)
 
     def with_slopes(self) -> JointMeans:
         """Return the same means with their derivatives by all arguments, by Price's theorem; the
@@ -240,9 +306,18 @@ def rule_for(joint: Joint) -> tuple[JointRule, float]:
     mean, cases, finest = mean_by_rule(joint), list(_cases(joint)), _FINEST[joint.nonlinear]
     exact = [mean(finest, *case) for case in cases]
 
+    left = [*zip(cases, exact, strict=True)]
+
     def error_of(rule: JointRule, enough: float) -> float:
-        errors = [abs(mean(rule, *case) - value) for case, value in zip(cases, exact, strict=True)]
-        return stated_error(SAFETY * float(np.max(errors)), 1e-14)
+        """Return the largest error, or one that is too large; its case then comes first."""
+        largest = 0.0
+        for place, (case, value) in enumerate(left):
+            error = stated_error(SAFETY * abs(mean(rule, *case) - value), 1e-14)
+            if not error <= enough:
+                left.insert(0, left.pop(place))
+                return error
+            largest = max(largest, error)
+        return largest
 
     rules, what = joint_rules(finest), str(joint.function)
     scale = max(1.0, *map(abs, exact))

@@ -4,8 +4,8 @@ The fields are z = b + L t with independent t of variance one and a triangular L
 depends on the last ones as a polynomial, which was averaged over what is left of them when the
 others are given: it is a function of all fields, with the conditional means in the places of the
 last ones, and of the conditional covariance. In the other t the step is that of a Gaussian weight,
-and no field moves by more than the rule's step per step (see ``tensor_mean``). Points beyond the
-sphere are left out.
+and no field moves by more than the rule's step per step (see ``tensor_mean``), divided by how many
+times sharper numbers in the function may make it. Points beyond the sphere are left out.
 
 ``JOINT_RULE`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t
 (and radius of the sphere). Text for modules; ``templates`` writes one for each number of
@@ -29,26 +29,20 @@ def _joint_array(numbers: tuple[float, ...]) -> np.ndarray:
     return array
 
 
-def _joint_rule_of(factor: np.ndarray, level: int, rule: np.ndarray, points: np.ndarray) -> int:
-    """Return points (row 0) and weights (row 1) of one t; returns how many."""
+def _joint_step(factor: np.ndarray, level: int, rule: np.ndarray, sharpness: float) -> float:
+    """Return the step of one t; none where nothing depends on it."""
     longest = together = 0.0
     for i in range(factor.shape[0]):
         longest = max(longest, abs(factor[i, level]))
         together += factor[i, level] * factor[i, level]
     if longest == 0.0:
-        points[0, 0], points[1, 0] = 0.0, 1.0
-        return 1
-    step = min(rule[1] / math.sqrt(1.0 + together), rule[0] / longest)
-    count = min(math.ceil(float(rule[2]) / float(step)), 255)
-    for n in range(2 * count + 1):
-        t = (n - count) * step
-        points[0, n] = t
-        points[1, n] = step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-    return 2 * count + 1
+        return 0.0
+    step = float(rule[0]) / (sharpness * longest)
+    return min(float(rule[1]) / math.sqrt(1.0 + together), step)
 
 
 def _joint_start(
-    moments: np.ndarray, size: int, levels: int, rule: np.ndarray
+    moments: np.ndarray, size: int, levels: int, rule: np.ndarray, sharpness: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return what :func:`_joint_next` needs: the first array is what it fills, weight and
     fields.
@@ -60,16 +54,19 @@ def _joint_start(
             covariance[i, j] = covariance[j, i] = moments[place]
             place += 1
     factor = _triangle_of(covariance)
-    points = np.zeros((levels, 2, 512))
+    steps = np.zeros(levels)
     counts = np.zeros(levels, dtype=np.int64)
     index = np.zeros(levels, dtype=np.int64)
-    for level in range(levels):
-        counts[level] = _joint_rule_of(factor, level, rule, points[level])
-    index[levels - 1] = -1
     sums = np.zeros((levels + 1, size + 2))
+    sums[0, size] = 1.0
+    for level in range(levels):
+        steps[level] = _joint_step(factor, level, rule, sharpness)
+        if steps[level] > 0.0:
+            counts[level] = math.ceil(float(rule[2]) / float(steps[level]))
+            sums[0, size] *= steps[level] / math.sqrt(2.0 * math.pi)
+    index[levels - 1] = -1
     for i in range(size):
         sums[0, i] = moments[place + i]
-    sums[0, size] = 1.0
     linear = size - levels
     out = np.zeros(1 + size + linear * (linear + 1) // 2)
     place = 1 + size
@@ -78,14 +75,14 @@ def _joint_start(
             for level in range(levels, i + 1):
                 out[place] += factor[i, level] * factor[j, level]
             place += 1
-    return out, sums, factor, points, counts, index
+    return out, sums, factor, steps, counts, index
 
 
 def _joint_next(
     out: np.ndarray,
     sums: np.ndarray,
     factor: np.ndarray,
-    points: np.ndarray,
+    steps: np.ndarray,
     counts: np.ndarray,
     index: np.ndarray,
     sphere: float,
@@ -99,24 +96,23 @@ def _joint_next(
     else:
         index[level] += 1
     while level < levels:
-        if index[level] >= counts[level]:
+        if index[level] > 2 * counts[level]:
             if level == 0:
                 return False
             index[level] = 0
             level -= 1
             index[level] += 1
             continue
-        t = points[level, 0, index[level]]
+        t = (index[level] - counts[level]) * steps[level]
         radius = sums[level, size + 1] + t * t
         if radius > sphere:
             index[level] += 1
             continue
         for i in range(size):
             sums[level + 1, i] = sums[level, i] + factor[i, level] * t
-        sums[level + 1, size] = sums[level, size] * points[level, 1, index[level]]
         sums[level + 1, size + 1] = radius
         level += 1
-    out[0] = sums[levels, size]
+    out[0] = sums[0, size] * math.exp(-0.5 * sums[levels, size + 1])
     for i in range(size):
         out[1 + i] = sums[levels, i]
     return True

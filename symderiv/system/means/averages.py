@@ -22,7 +22,14 @@ from symderiv.lowering.means.joint_means import Joint
 from symderiv.numerics.templates import MOST_CONSTANTS
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.stated_motion import Average
-from symderiv.system.means.joint_forms import FormSlot, directions, forms_of, in_terms_of
+from symderiv.system.means.joint_forms import (
+    FormSlot,
+    directions,
+    forms_of,
+    in_terms_of,
+    replaced,
+    single_fields,
+)
 from symderiv.system.means.product_means import MOST_FACTORS
 from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
 
@@ -252,16 +259,22 @@ class Averages:
             few |= any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
         if not few and all(map(self._separable, atoms)):
             return None
+        joint, forms = self._joint(expression, nonlinear, linear)
+        if _divides_by(joint.function, joint.constants):
+            joint, forms = self._joint(expression, *single_fields(nonlinear, linear, self.law))
+        if len(joint.constants) > MOST_CONSTANTS:
+            return None
+        return outside * self.functions.joints.mean(joint, *self.law.moments(forms))
+
+    def _joint(
+        self, expression: sp.Expr, nonlinear: list[sp.Expr], linear: list[sp.Expr]
+    ) -> tuple[Joint, list[sp.Expr]]:
+        """Return an expression as a function of forms, and these."""
         forms = [*nonlinear, *linear]
         fields = field_symbols(len(forms))
         written = in_terms_of(expression, forms, fields, self.law)
         constants = sorted(written.free_symbols - set(fields), key=str)
-        if constants and coefficients(written, constants) is None:
-            return None
-        if len(constants) > MOST_CONSTANTS:
-            return None
-        joint = Joint(written, len(nonlinear), len(forms), tuple(constants))
-        return outside * self.functions.joints.mean(joint, *self.law.moments(forms))
+        return Joint(written, len(nonlinear), len(forms), tuple(constants)), forms
 
     def _factored(self, expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Return the powers of parameters that all terms of an expression share, and the rest."""
@@ -313,7 +326,7 @@ class Averages:
             if self.law.gaussian(rest):
                 return None
             places[form] = ratio * X + rest
-        return FormSlot(_replaced(factor, places), base)
+        return FormSlot(replaced(factor, places), base)
 
 
 def _joined_rows(rows: list[list[sp.Expr]]) -> list[list[sp.Expr]]:
@@ -336,6 +349,12 @@ def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
                 yield from _atoms_of(part)
             else:
                 yield part
+
+
+def _divides_by(function: sp.Expr, constants: Iterable[sp.Symbol]) -> bool:
+    """Return whether a function divides by an expression of constants alone."""
+    powers = (e for e in function.atoms(sp.Pow) if e.exp.is_negative)
+    return any(e.base.free_symbols and e.base.free_symbols <= {*constants} for e in powers)
 
 
 _PAIR, _FEW = 2, 3
@@ -443,18 +462,3 @@ def _normalised(form: sp.Expr, law: FieldLaw) -> sp.Expr:
     form = sp.expand(form)
     slope = sp.diff(form, law.gaussian(form)[0])
     return sp.expand(form / (slope if slope.is_number else slope.as_coeff_Mul()[0]))
-
-
-def _replaced(expression: sp.Expr, places: dict[sp.Expr, sp.Expr]) -> sp.Expr:
-    """Return an expression with affine combinations replaced, as they were found in it."""
-    if expression in places:
-        return places[expression]
-    if not expression.args:
-        return expression
-    if isinstance(expression, sp.Add):
-        for form, place in places.items():
-            parts = set(sp.Add.make_args(form))
-            if len(parts) > 1 and parts <= set(expression.args):
-                rest = [e for e in expression.args if e not in parts]
-                return sp.Add(place, *(_replaced(e, places) for e in rest))
-    return expression.func(*(_replaced(e, places) for e in expression.args))

@@ -45,6 +45,18 @@ def directions(expression: sp.Expr, law: FieldLaw) -> tuple[list[sp.Expr], list[
     return chosen[: counts[0]], chosen[counts[0] :]
 
 
+def single_fields(
+    nonlinear: Sequence[sp.Expr], linear: Sequence[sp.Expr], law: FieldLaw
+) -> tuple[list[sp.Expr], list[sp.Expr]]:
+    """Return the fields that are in forms, instead of these: those in nonlinear forms first.
+
+    Forms with scalars in front of fields cannot be solved for fields where a scalar is zero.
+    """
+    inside = list(dict.fromkeys(s for form in nonlinear for s in law.gaussian(form)))
+    plain = dict.fromkeys(s for form in linear for s in law.gaussian(form))
+    return inside, [s for s in plain if s not in inside]
+
+
 def in_terms_of(
     expression: sp.Expr, forms: Sequence[sp.Expr], fields: Sequence[sp.Symbol], law: FieldLaw
 ) -> sp.Expr:
@@ -57,10 +69,11 @@ def in_terms_of(
     shifts = [form.xreplace(still) for form in forms]
     square = matrix.extract(range(len(forms)), list(pivots))
     target = sp.Matrix([z - shift for z, shift in zip(fields, shifts, strict=True)])
-    places = map(sp.expand, square.LUsolve(target))
-    return expression.xreplace(
-        still | {symbols[n]: place for n, place in zip(pivots, places, strict=True)}
-    )
+    solved = map(sp.expand, square.LUsolve(target))
+    places = still | {symbols[n]: place for n, place in zip(pivots, solved, strict=True)}
+    # what shifts a form is part of its field: it drops out where the form is written out
+    written = {form: sp.expand(form.xreplace(places)) for form in forms_of(expression, law)}
+    return replaced(expression, written).xreplace(places)
 
 
 def _sort(expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr], law: FieldLaw) -> None:
@@ -104,6 +117,21 @@ def forms_of(expression: sp.Expr, law: FieldLaw) -> Iterable[sp.Expr]:
         return
     for argument in expression.args:
         yield from forms_of(argument, law)
+
+
+def replaced(expression: sp.Expr, places: dict[sp.Expr, sp.Expr]) -> sp.Expr:
+    """Return an expression with affine combinations replaced, as they were found in it."""
+    if expression in places:
+        return places[expression]
+    if not expression.args:
+        return expression
+    if isinstance(expression, sp.Add):
+        for form, place in places.items():
+            parts = set(sp.Add.make_args(form))
+            if len(parts) > 1 and parts <= set(expression.args):
+                rest = [e for e in expression.args if e not in parts]
+                return sp.Add(place, *(replaced(e, places) for e in rest))
+    return expression.func(*(replaced(e, places) for e in expression.args))
 
 
 def _is_affine(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> bool:

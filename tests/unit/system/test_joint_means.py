@@ -87,6 +87,85 @@ def test_a_system_shares_its_finest_rule_and_its_largest_error() -> None:
     assert list(means.functions) == ["integrand_1", "joint_1", "integrand_2", "joint_2"]
 
 
+LOGISTIC = sp.exp(K[0] * sp.erf(Z[0]) + K[1] * Z[1]) / (
+    1 + sp.exp(K[0] * sp.erf(Z[0]) + K[1] * Z[1])
+)
+
+
+def _by_squares(joint: Joint, covariance: Any, means: Any, constants: Any) -> float:
+    """The mean over two fields by Simpson's rule on eigenvectors, which knows no rule of ours."""
+    f = sp.lambdify((*Z[:2], *joint.constants), joint.function, ["scipy", "numpy"])
+    values, vectors = np.linalg.eigh(np.array(covariance))
+    t = np.linspace(-9, 9, 3001)
+    x, y = np.meshgrid(t, t, indexing="ij", sparse=True)
+    along = vectors * np.sqrt(np.maximum(values, 0))
+    z = [along[n, 0] * x + along[n, 1] * y + means[n] for n in (0, 1)]
+    weighed = f(*z, *constants) * np.exp(-(x**2 + y**2) / 2) / (2 * np.pi)
+    return float(integrate.simpson(integrate.simpson(weighed, x=t), x=t))
+
+
+@pytest.mark.parametrize(
+    ("covariance", "constants"),
+    [
+        ([[1.3, 0.4], [0.4, 0.7]], (0.6, -1.1)),
+        ([[1.3, 0.4], [0.4, 0.7]], (9.0, 4.0)),
+        ([[1.0, 0.999], [0.999, 1.0]], (-3.0, 7.0)),
+        ([[14.0, -3.0], [-3.0, 9.0]], (2.0, -4.0)),
+    ],
+)
+def test_steps_follow_numbers_that_make_a_function_sharper(
+    covariance: list[list[float]], constants: tuple[float, float]
+) -> None:
+    joint = Joint(LOGISTIC * Z[0], 2, 2, K[:2])
+    rule, error = rule_for(joint)
+    found = mean_by_rule(joint)(rule, np.array(covariance), MEAN[:2], np.array(constants))
+    assert abs(found - _by_squares(joint, covariance, MEAN, constants)) <= max(error, 1e-9)
+
+
+def test_fields_of_large_variance_get_all_their_points() -> None:
+    """Once there were 255 on each side, which ended within the law of a variance of 300."""
+    joint = Joint(sp.tanh(Z[0]) ** 2, 1, 1)
+    rule, error = rule_for(joint)
+    found = mean_by_rule(joint)(rule, np.array([[900.0]]), np.array([20.0]), NONE)
+
+    def missing(z: float) -> float:
+        return float(np.exp(-((z - 20) ** 2) / 1800) / np.cosh(z) ** 2 / np.sqrt(1800 * np.pi))
+
+    assert abs(1 - found - integrate.quad(missing, -40, 40, epsabs=1e-14)[0]) <= error
+
+
+def test_functions_that_are_one_with_fields_and_numbers_exchanged_are_integrated_once() -> None:
+    means = JointMeans()
+    one = Joint(LOGISTIC * Z[0], 2, 2, K[:2])
+    places = {Z[0]: -Z[1], Z[1]: -Z[0], K[0]: K[1], K[1]: K[0]}
+    other = Joint(one.function.xreplace(places), 2, 2, K[:2])
+    covariance, where, numbers = [[1.2, 0.5], [0.5, 0.4]], (0.3, -0.8), (1.1, -0.4)
+    symbols = dict(zip(K, map(sp.Float, numbers), strict=False))
+    for joint in (one, other):
+        call = means.mean(joint, covariance, where).xreplace(symbols)
+        c11, c12, c22, *rest = map(float, call.args)
+        found = mean_by_rule(one)(
+            RULE, np.array([[c11, c12], [c12, c22]]), np.array(rest[:2]), np.array(rest[2:])
+        )
+        assert found == pytest.approx(_by_squares(joint, covariance, where, numbers), abs=1e-9)
+    assert list(means.names.values()) == ["joint_1"]
+
+
+def test_a_scalar_in_front_of_a_field_may_be_zero() -> None:
+    """Two clusters, logistic loss: where outputs vanish, the slope of the loss is one half."""
+    P = sd.System()
+    c, U = P.latents("c", "rademacher"), P.vectors("U", fixed=True)
+    x, w, a = P.inputs("x") + c * U, P.vectors("w", 2), P.scalars("a", 2)
+    s = sum(a[k] * (w[k] @ x) for k in (0, 1))
+    P.descend(sp.log(1 + sp.exp(-c * s)), {w: sp.Rational(1, 2), a: sp.Rational(3, 5)})
+    state = {"U.U": 1.0, "U.w": [0.3, -0.2], "w.w": [[1.0, 0.2], [0.2, 0.7]], "a": [0.0, 0.0]}
+    found = P.rates(state).rates
+    assert found["a"] == pytest.approx([0.6 * 0.3 / 2, -0.6 * 0.2 / 2], abs=1e-10)
+    assert found["w.w"] == pytest.approx(np.zeros((2, 2)), abs=1e-10)
+    beside = P.rates(state | {"a": [1e-9, 0.0]}).rates
+    assert beside["a"] == pytest.approx(found["a"], abs=1e-8)
+
+
 class Fields:
     """Fields of three vectors with one input, and numbers for their overlaps."""
 
