@@ -26,7 +26,7 @@ _SEED, _STUDIES = 31, 300
 #: the run, but for so many in a hundred studies: those whose steps are so few that results between
 #: them decide how many right-hand sides a run takes, and those that are made again because the
 #: steps were the limit. No study may cost more than the largest.
-_RATIO, _COST, _DEARER, _DEAREST = 30.0, 1.0, 0.02, 2.5
+_RATIO, _COST, _DEARER, _DEAREST = 30.0, 1.0, 0.03, 2.5
 
 
 def main() -> None:

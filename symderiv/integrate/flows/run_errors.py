@@ -33,8 +33,8 @@ EXPLICIT = 1.5
 # Solving for implicit steps leaves more of rounding than explicit ones do.
 _IMPLICIT_ROUNDING = 2.0
 # Where steps are held back by stability, not by tolerances, both are the same, and errors are below
-# this part of the tolerance of a step.
-OWN = 0.1
+# this part of the tolerance of a step, but for a few in a thousand runs.
+OWN = 0.05
 # What rounding counts as, in a start: some units of the last place, for all steps together. One
 # start at random says little of the worst one, so that it differs by more.
 _ROUNDING = 1e-14
