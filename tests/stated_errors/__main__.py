@@ -1,4 +1,5 @@
-"""``make stated-errors``: what runs state of their errors against what is true; exits 1 at a lie.
+"""``make stated-errors``: what runs state of their errors against what is true; exits 1 at a lie,
+and where stating them takes more work than the runs themselves.
 
 cd tests; python -m stated_errors [--studies N] [--first N] [--seed N] [--results FILE]
 
@@ -21,8 +22,11 @@ from stated_errors.drawing import METHODS
 
 #: The studies whose verdicts are kept with the tests, and how many there are.
 _SEED, _STUDIES = 31, 300
-#: How many times the true error what is stated may be, and what it may cost, beside the run.
-_RATIO, _COST = 30.0, 1.0
+#: How many times the true error what is stated may be in the median, and what it may cost beside
+#: the run, but for so many in a hundred studies: those whose steps are so few that results between
+#: them decide how many right-hand sides a run takes, and those that are made again because the
+#: steps were the limit. No study may cost more than the largest.
+_RATIO, _COST, _DEARER, _DEAREST = 30.0, 1.0, 0.03, 2.5
 
 
 def main() -> None:
@@ -41,9 +45,14 @@ def main() -> None:
 
 
 def met(verdicts: list[Verdict]) -> bool:
-    """Whether no error is stated too small, and medians of ratios and costs are as they must be."""
-    ratio, cost = (_middle([getattr(v, name) for v in verdicts]) for name in ("ratio", "cost"))
-    return not any(v.outcome == "below" for v in verdicts) and ratio <= _RATIO and cost <= _COST
+    """Whether no error is stated too small, and the ratios and costs are as they must be."""
+    dear = [each.cost for each in verdicts if each.cost > _COST]
+    return (
+        not any(each.outcome == "below" for each in verdicts)
+        and _middle([each.ratio for each in verdicts]) <= _RATIO
+        and len(dear) <= _DEARER * len(verdicts)
+        and max(dear, default=0.0) <= _DEAREST
+    )
 
 
 def _line(found: Verdict) -> str:
@@ -59,7 +68,7 @@ def table(verdicts: list[Verdict]) -> str:
     """Counts by method, with medians of stated over true and of the cost."""
     lines = [
         f"{'method':12}{'studies':>9}{'plateaus':>10}{'holds':>7}{'more than asked':>17}"
-        f"{'below':>7}{'unknown':>9}{'stated/true':>13}{'cost':>7}{'largest cost':>14}"
+        f"{'below':>7}{'unknown':>9}{'stated/true':>13}{'cost':>7}{'above 1':>9}{'largest':>9}"
     ]
     for method in (*METHODS, "together"):
         own = [each for each in verdicts if method in (each.method, "together")]
@@ -70,7 +79,7 @@ def table(verdicts: list[Verdict]) -> str:
             f"{method:12}{len(own):9}{plateaus:10}{counts['holds']:7}"
             f"{counts['more than asked']:17}{counts['below']:7}{counts['unknown']:9}"
             f"{_middle([each.ratio for each in own]):13.1f}{_middle(costs):7.2f}"
-            f"{max(costs, default=math.nan):14.2f}"
+            f"{sum(each > _COST for each in costs):9}{max(costs, default=math.nan):9.2f}"
         )
     return "\n".join(lines)
 

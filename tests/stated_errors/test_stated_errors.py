@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from stated_errors.campaign import tried
+from stated_errors.__main__ import met
+from stated_errors.campaign import Verdict, tried
 from stated_errors.drawing import METHODS, draw
 from symderiv.integrate.flows import run_errors
+from symderiv.integrate.flows.trajectory import ESTIMATED
 
 pytestmark = pytest.mark.turns(6)
 
@@ -35,10 +37,35 @@ def test_a_run_states_no_error_below_the_true_one(number, seed):
 
 @needs_gcc
 def test_a_statement_that_is_too_small_is_noticed(monkeypatch):
-    original = run_errors.difference
-    monkeypatch.setattr(run_errors, "difference", lambda *runs: 1e-3 * original(*runs))
-    monkeypatch.setattr(run_errors.Worse, "own", 0.0, raising=False)
+    original = run_errors.Worse.apart
+    monkeypatch.setattr(run_errors.Worse, "apart", lambda *runs: 1e-3 * original(*runs))
+    monkeypatch.setattr(run_errors, "OWN", 0.0)
     assert tried(draw(14, 1)).outcome == "below"
+
+
+@needs_gcc
+@pytest.mark.parametrize("number", [84, 126, 220])
+def test_where_rounding_is_the_limit_no_run_is_made_again(number):
+    """Small differences grow 9e6, 9e3 and 7e4 times, as long doubles find without this run."""
+    found = tried(draw(number, 31))
+    assert found.asked < 1e-14 * found.growth
+    assert found.outcome == "more than asked"
+    assert found.how == ESTIMATED[:10]
+    assert found.cost <= 1.0
+
+
+def test_a_campaign_fails_at_one_lie_and_where_more_than_three_in_a_hundred_cost_more_than_a_run():
+    good = Verdict(
+        *(0, "auto", "explicit", 1e-9, 2e-10, True, "done", 1e-11, 1e-15),
+        *(ESTIMATED[:10], 10.0, 0.8, 0.1, 0.1),
+    )
+    assert met([good] * 100)
+    assert not met([good] * 99 + [replace(good, true=3e-10)])
+    assert not met([replace(good, true=1e-12)] * 100)
+    dear = replace(good, cost=1.3)
+    assert met([good] * 97 + [dear] * 3)
+    assert not met([good] * 96 + [dear] * 4)
+    assert not met([good] * 99 + [replace(good, cost=2.6)])
 
 
 def test_methods_come_in_turns_and_studies_are_those_of_their_number():

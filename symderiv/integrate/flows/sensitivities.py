@@ -32,7 +32,7 @@ from symderiv.problem.flat_layout import fields_of
 #: Order parameters and averages by name, or their rates.
 Observed = Mapping[str, Any]
 
-# steps keep a twentieth of the tolerance, as those of runs do
+# steps keep a twentieth of the tolerance; those of measured runs a sixtieth
 _TIGHTER = 20.0
 # differences of this size, relative: those of order six leave nothing but rounding
 _STEP = 2e-3

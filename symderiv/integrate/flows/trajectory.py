@@ -24,8 +24,8 @@ from symderiv.storage.learning_curves import Curves, lengths
 from symderiv.storage.run_files import Contents, write
 
 REPEATED = (
-    "difference to the same integration with a ten times larger tolerance, and half of that to a "
-    "worse one whose start differs by more than rounding"
+    "difference to the same integration with a ten times larger tolerance, and three quarters of "
+    "that to a worse one whose start differs by more than rounding"
 )
 """How a tolerance was measured that ``tolerance_reached`` states."""
 

@@ -136,8 +136,8 @@ def test_the_default_check_estimates_and_compares_where_the_estimate_is_too_larg
     assert auto.tolerance_method == ESTIMATED
     true = np.max(np.abs(auto.Q - best.Q) / np.max(best.Q, axis=(1, 2), keepdims=True))
     assert 0.0 < true <= auto.tolerance_reached <= 1e-9
-    # a twentieth of the tolerance, and one run of fewer steps
-    assert auto.rhs_evaluations < 2.6 * never.rhs_evaluations
+    # a sixtieth of the tolerance, and one run of fewer steps
+    assert auto.rhs_evaluations < 2.8 * never.rhs_evaluations
     monkeypatch.setattr(run_errors, "OWN", 1e9)
     compared = solve(study)
     assert compared.tolerance_method == REPEATED
