@@ -21,7 +21,12 @@ from symderiv.lowering.means.approximation import mixtures
 from symderiv.lowering.means.compiled_means import CompiledMeans
 from symderiv.lowering.means.field_covariances import Matrix, structured
 from symderiv.lowering.means.quadrature_error import SAFETY, Kinds, Search, chosen_rule
-from symderiv.lowering.means.quadrature_means import FactorMeans, Quadrature, _numbers
+from symderiv.lowering.means.quadrature_means import (
+    DifferentiableQuadrature,
+    FactorMeans,
+    Quadrature,
+    _numbers,
+)
 from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
     SMOOTH_STEPS,
@@ -227,6 +232,14 @@ def test_what_no_rule_reaches_is_refused_or_limited(monkeypatch: pytest.MonkeyPa
     assert rules.error > 1e-4
     with pytest.raises(NotYetError, match="not finite"):
         chosen(monkeypatch, "log(1+exp(x))", None, math.inf, limited=True)
+
+
+def test_unknown_derivatives_are_refused_before_a_rule_is_searched_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(FactorMeans, "choice", None)
+    with pytest.raises(NotYetError, match="derivative of a mean that is not known"):
+        DifferentiableQuadrature(learning_problem("selu", "selu"), 1e-9, limited=True)
 
 
 def test_means_and_constants_of_kinked_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
