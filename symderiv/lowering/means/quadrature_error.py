@@ -67,6 +67,8 @@ _CHUNK = 50
 """Covariances at which a search may end."""
 
 Kinds = tuple[int, ...]
+Found = tuple[float, Kinds, Matrix, Matrix]
+"""An error, the factors of its mean, and the covariance and the biases of the fields."""
 
 
 class Means(Protocol):
@@ -110,6 +112,27 @@ _LAYERS = {2: (), 4: tuple(load @ load.T for load in _LOADS)}
 four fields of one plane, where they were worst among 400 of such."""
 
 
+@dataclass
+class _Begun:
+    """A search that may go on.
+
+    Attributes:
+        rest: What it has not found yet.
+        worst: The largest error so far.
+        place: Where it is: factors, covariance, biases.
+    """
+
+    rest: Iterator[Found]
+    worst: float = 0.0
+    place: tuple[Kinds, Matrix, Matrix] | None = None
+
+    def take(self, found: Found) -> None:
+        """Take note of an error."""
+        if found[0] > self.worst:
+            self.worst, *_ = found
+            self.place = found[1:]
+
+
 class Search:
     """Looks for the covariances at which rules are worst."""
 
@@ -142,7 +165,9 @@ class Search:
         self._climbs = {2: 1, 4: 4 if planes else 1}
         self.kinds = tuple(kinds)
         self.biased, self.variance, self.bias = biased, variance, bias
-        self._known: dict[tuple[MeanRule, int], float] = {}
+        self._begun: dict[tuple[MeanRule, int], _Begun] = {}
+        self._hard: list[tuple[Kinds, Matrix, Matrix]] = []
+        self._there: dict[tuple[MeanRule, int], float] = {}
 
     def mean(
         self, rule: MeanRule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
@@ -192,20 +217,39 @@ class Search:
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
         """Return the largest found error times SAFETY, of means of so many factors.
 
-        The search ends when it is above ``enough``.
+        The search ends when it is above ``enough``, and goes on there when more is asked for. It
+        begins where other rules were worst, so that few covariances refuse most rules.
         """
-        largest = 0.0
+        largest = self.error_where_hard(rule, enough, sizes)
         # means of four factors decide nearly always
         for size in sorted(sizes, reverse=True):
-            if (rule, size) not in self._known:
-                worst = 0.0
-                for error in self._errors(rule, finer(rule), (size,)):
-                    worst = max(worst, error)
-                    if not SAFETY * worst <= enough:
-                        return SAFETY * worst
-                self._known[rule, size] = worst
-            largest = max(largest, self._known[rule, size])
-        return SAFETY * largest
+            begun = self._begun.setdefault((rule, size), _Begun(self._errors(rule, size)))
+            while max(largest, SAFETY * begun.worst) <= enough:
+                found = next(begun.rest, None)
+                if found is None:
+                    break
+                begun.take(found)
+            if begun.place is not None and not any(
+                np.array_equal(begun.place[1], known[1]) for known in self._hard
+            ):
+                self._hard.append(begun.place)
+            largest = max(largest, SAFETY * begun.worst)
+        return largest
+
+    def error_where_hard(
+        self, rule: MeanRule, enough: float = math.inf, sizes: tuple[int, ...] = (2, 4)
+    ) -> float:
+        """Return the largest error times SAFETY at the covariances where rules were worst so far,
+        or one above ``enough``; the last covariances found refuse most rules.
+        """
+        largest = 0.0
+        for n, (kinds, *place) in reversed([*enumerate(self._hard)]):
+            if len(kinds) in sizes and largest <= enough:
+                if (rule, n) not in self._there:
+                    found = self._off(rule, kinds, *(each[None] for each in place))
+                    self._there[rule, n] = SAFETY * float(found[0])
+                largest = max(largest, self._there[rule, n])
+        return largest
 
     def apart(self, rule: MeanRule, other: MeanRule, size: int) -> float:
         """Return how far means of so many factors are apart, with fields in the same order."""
@@ -228,12 +272,22 @@ class Search:
             return [1, 0, 3, 2]
         return [*range(size)][::-1]
 
-    def _errors(
-        self, rule: MeanRule, reference: MeanRule, sizes: tuple[int, ...]
-    ) -> Iterator[float]:
+    def _off(self, rule: MeanRule, kinds: Kinds, covariances: Matrix, biases: Matrix) -> Matrix:
+        """Return the differences of means to those of a finer rule, with fields in another order.
+
+        There the rule splits other variables at other places.
+        """
+        order = self._order(len(kinds))
+        turned = covariances[:, order][:, :, order], biases[:, order]
+        difference = self.means(rule, kinds, covariances, biases)
+        difference -= self.means(finer(rule), tuple(kinds[n] for n in order), *turned)
+        return np.where(np.isfinite(difference), np.abs(difference), math.inf)
+
+    def _errors(self, rule: MeanRule, size: int) -> Iterator[Found]:
+        """Yield the largest error of some covariances after the other."""
         rng = np.random.default_rng(_SEED)
 
-        def off(kinds: Kinds, covariances: Matrix) -> Matrix:
+        def off(kinds: Kinds, covariances: Matrix) -> tuple[Matrix, Found]:
             # one rounding is much where factors jump: both orders shall have the same
             covariances = 0.5 * (covariances + covariances.transpose(0, 2, 1))
             varies = np.array([float(kind != self.idle) for kind in kinds])
@@ -241,16 +295,12 @@ class Search:
             biases = np.zeros(covariances.shape[:2])
             if self.biased:
                 biases[:] = [drawn_biases(rng, each, self.bias) for each in covariances]
-            # in another order the rule splits other variables at other places
-            order = self._order(len(kinds))
-            turned = covariances[:, order][:, :, order], biases[:, order]
-            difference = self.means(rule, kinds, covariances, biases)
-            difference -= self.means(reference, tuple(kinds[n] for n in order), *turned)
-            return np.where(np.isfinite(difference), np.abs(difference), math.inf)
+            errors = self._off(rule, kinds, covariances, biases)
+            worst = int(errors.argmax())
+            return errors, (float(errors[worst]), kinds, covariances[worst], biases[worst])
 
         for kinds in self.kinds:
-            size = len(kinds)
-            if size not in sizes:
+            if len(kinds) != size:
                 continue
             random = field_covariances(
                 rng, self._samples[size] * _SAMPLES[size], size, self.variance
@@ -259,18 +309,19 @@ class Search:
             tried = np.array([*structured(size, self.variance), *layers, *random])
             errors: list[float] = []
             for first in range(0, len(tried), _CHUNK):
-                errors += off(kinds, tried[first : first + _CHUNK]).tolist()
-                yield from errors[first:]
+                some, worst = off(kinds, tried[first : first + _CHUNK])
+                errors += some.tolist()
+                yield worst
             for start in np.argsort(-np.array(errors), kind="stable")[:3]:
                 climbed, place = errors[start], tried[start]
                 left = self._climbs[size] * _AROUND[size] // 3
                 for first in range(0, left, _AT_ONCE[size]):
                     count = min(_AT_ONCE[size], left - first)
                     around = nearby(rng, place, self.variance, count)
-                    found = off(kinds, around)
-                    if found.max() > climbed:
-                        climbed, place = float(found.max()), around[found.argmax()]
-                        yield climbed
+                    some, worst = off(kinds, around)
+                    if some.max() > climbed:
+                        climbed, place = float(some.max()), around[some.argmax()]
+                        yield worst
 
 
 @dataclass(frozen=True)
@@ -334,7 +385,12 @@ def chosen_rule(choice: Choice) -> tuple[MeanRule, float, float]:
         return stated_mean_error(search.error(rule, enough))
 
     rule, error = coarsest(
-        choice.rules(), error_of, choice.tolerance, choice.of_what, choice.limited
+        choice.rules(),
+        error_of,
+        choice.tolerance,
+        choice.of_what,
+        choice.limited,
+        where_hard=search.error_where_hard,
     )
     if choice.family == "plane":
         rule = _with_fewest_pairs(search, rule)

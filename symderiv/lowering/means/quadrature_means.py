@@ -224,7 +224,8 @@ class Quadrature:
 
         Raises:
             DivergentError: Γ_ii does not exist.
-            NotYetError: An activation has jumps or another property that the rules cannot treat.
+            NotYetError: An activation has jumps or another property that the rules cannot treat, or
+                a derivative of a mean is not known.
             ToleranceError: No affordable rule reaches the tolerance.
         """
         self.problem = problem
@@ -238,6 +239,11 @@ class Quadrature:
                 f"not yet: quadrature of second derivatives of {problem.student.text!r} or "
                 f"{problem.teacher.text!r}, which have kinks; use smooth activations with this rule"
             )
+        if self.differentiable:
+            # before a rule is searched for
+            for kinds in self.means:
+                for _, factors in slopes_of_mean(kinds_of(kinds)[1], self.biased):
+                    _ = [*self._kinks_in(factors)]
         self.tolerance, self.within = tolerance, within
         if rule is None:
             choice = self.by_number.choice(tolerance, limited)

@@ -26,6 +26,11 @@ SECTORS = ((12.0, 12.0), (19.0, 20.0), (19.0, 28.0))
 exponentials, the last for what has poles nearby."""
 ALONG_LINES = 0.3
 """The correlation of two rests from which means in planes are integrated along lines."""
+NEARLY = 1.5
+"""How much larger the errors of a coarser rule may be than those of the finest, where none keeps a
+tolerance."""
+MOST_TAKEN = 3
+"""How many coarser rules are searched for that."""
 JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0, 10.5)
 
 
@@ -36,6 +41,7 @@ def coarsest(
     of_what: str,
     limited: bool,
     argument: str | None = None,
+    where_hard: Callable[[AnyRule], float] | None = None,
 ) -> tuple[AnyRule, float]:
     """Return the coarsest rule that keeps a tolerance, and its error.
 
@@ -44,8 +50,9 @@ def coarsest(
         error_of: The largest error that a search finds of a rule; it may end above a number.
         tolerance: Bound on the error.
         of_what: What means are of, for messages.
-        limited: Take the finest rule where none does.
+        limited: Take the finest rule where none does, or a coarser one that is as good.
         argument: What is to blame for means that are not finite.
+        where_hard: The largest error of a rule where the searches so far found large ones.
 
     Raises:
         NotYetError: A mean is not finite in double precision.
@@ -66,14 +73,36 @@ def coarsest(
         error = finite(rule, tolerance)
         if error <= tolerance:
             return rule, error
-    # what the finest one does, all of the search
-    error = finite(rules[-1], math.inf)
+    best = rules[-1]
+    if limited and where_hard is not None:
+        best = _as_good_as_finest(rules, finite, where_hard)
+    # what it does, all of the search
+    error = finite(best, math.inf)
     if limited:
-        return rules[-1], error
+        return best, error
     raise ToleranceError(
         f"tolerance {tolerance:g}: the best affordable quadrature for {of_what} reaches "
         f"{error:.1e}; ask for that or more"
     )
+
+
+def _as_good_as_finest(
+    rules: Sequence[AnyRule],
+    error_of: Callable[[AnyRule, float], float],
+    where_hard: Callable[[AnyRule], float],
+) -> AnyRule:
+    """Return the coarsest rule whose errors are nearly those of the finest where they are large.
+
+    Beyond it only the time of runs grows. Every rule that is taken is searched for worse places,
+    which the finest one then has to be better at.
+    """
+    for _ in range(MOST_TAKEN):
+        least = where_hard(rules[-1])
+        rule = next(each for each in rules if where_hard(each) <= NEARLY * least)
+        error_of(rule, math.inf)
+        if where_hard(rule) <= NEARLY * where_hard(rules[-1]):
+            return rule
+    return rules[-1]
 
 
 def stated_error(found: float, rounding: float) -> float:
