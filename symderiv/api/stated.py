@@ -248,10 +248,12 @@ class System(stated_system.StatedSystem):
         from symderiv.api.results.runs.fluctuations import system_fluctuations
 
         times = asked_times(end, alpha, points, spacing)
-        found = system_fluctuations(self.solver, times, dimension, (initial, parameters), events)
-        for message in found.warnings:
+        fluctuations = system_fluctuations(
+            self.solver, times, dimension, (initial, parameters), events
+        )
+        for message in fluctuations.warnings:
             warn_caller(message)
-        return found
+        return fluctuations
 
     def ensemble(
         self,

@@ -66,17 +66,17 @@ def sobol_points(dimension: int, number: int) -> NDArray[np.float64]:
 
 def _directions(variable: int, bits: int) -> list[int]:
     """Return the direction numbers of a variable, without their shifts."""
-    polynomial, *found = _NUMBERS[variable]
+    polynomial, *numbers = _NUMBERS[variable]
     degree = polynomial.bit_length() - 1
     if not degree:
         return [1] * bits
-    while len(found) < bits:
-        new = found[-degree]
+    while len(numbers) < bits:
+        new = numbers[-degree]
         for back in range(1, degree + 1):
             if polynomial >> (degree - back) & 1:
-                new ^= found[-back] << back
-        found.append(new)
-    return found[:bits]
+                new ^= numbers[-back] << back
+        numbers.append(new)
+    return numbers[:bits]
 
 
 Floats = NDArray[np.float64]

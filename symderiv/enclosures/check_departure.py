@@ -233,9 +233,9 @@ def check_point(rates: Composed, record: dict[str, Any]) -> tuple[Balls, int]:
     basis = matrix.mid().eig(right=True, algorithm="approx")[1].mid()
     similar = basis.inv() * matrix * basis
     others = [sum((abs(similar[n, m]) for m in range(size) if m != n), arb(0)) for n in range(size)]
-    found = [similar[n, n].real + arb(0, each.upper()) for n, each in enumerate(others)]
-    claim(all(x > 0 or x < 0 for x in found), "the sign of an eigenvalue is not proved")
-    index = sum(bool(x > 0) for x in found)
+    discs = [similar[n, n].real + arb(0, each.upper()) for n, each in enumerate(others)]
+    claim(all(x > 0 or x < 0 for x in discs), "the sign of an eigenvalue is not proved")
+    index = sum(bool(x > 0) for x in discs)
     claim(index == record["index"] > 0, f"the index of the fixed point is {index}")
     return box, index
 

@@ -58,14 +58,14 @@ class Slopes:
     @classmethod
     def over(cls, operations: Operations, middle: Sequence[Fraction], radius: Fraction) -> Slopes:
         """Return bounds over a box, in the present precision."""
-        found = cls(operations, [not each for each in operations.constant()])
+        bounds = cls(operations, [not each for each in operations.constant()])
         exact = [arb(fmpq(x.numerator, x.denominator)) for x in middle]
         box = [x + arb(0, arb(fmpq(radius.numerator, radius.denominator))) for x in exact]
         for entry in operations.entries:
-            found.slopes.append(found._slopes_of(entry))
-            found.values.append(bounded(entry, box, found.values))
-            found.at.append(bounded(entry, exact, found.at))
-        return found
+            bounds.slopes.append(bounds._slopes_of(entry))
+            bounds.values.append(bounded(entry, box, bounds.values))
+            bounds.at.append(bounded(entry, exact, bounds.at))
+        return bounds
 
     def slope(self, place: int, column: int) -> arb:
         """Return the slope of an operation by a coordinate over the box."""

@@ -47,7 +47,7 @@ def traced(
         if isinstance(value, tuple):
             return recorder.at(recorder.operations.place(("state", value[0])))
         if isinstance(value, sp.Basic):
-            return value_of(value, _Roots(recorder), {})
+            return value_of(value, _RecordedRoots(recorder), {})
         return recorder.mpf(value)
 
     function = getattr(module, name)
@@ -77,11 +77,11 @@ def continued(operations: Operations, expression: sp.Expr, names: Sequence[str])
     recorder = Recorder(operations.copied())
     known = dict(zip(names, operations.outputs, strict=True))
     symbols = {each: recorder.at(known[each.name]) for each in expression.free_symbols}
-    return recorder.recording([value_of(expression, _Roots(recorder), symbols)])
+    return recorder.recording([value_of(expression, _RecordedRoots(recorder), symbols)])
 
 
 @dataclass(frozen=True)
-class _Roots:
+class _RecordedRoots:
     """SymPy's numbers that are made of fractions and roots, recorded."""
 
     recorder: Recorder

@@ -105,10 +105,10 @@ class Branch:
             if 0.0 < place < 1.0 and aside < 0.3 * np.abs(along).max():
                 return state
         # near a fold: by the place between the neighbours
-        found = self.where(n, lambda state: state.alpha - alpha)
-        if found is None:
+        state_there = self.where(n, lambda state: state.alpha - alpha)
+        if state_there is None:
             raise ToleranceError(f"a branch was lost near alpha = {alpha:g}")
-        return replace(found, alpha=alpha)
+        return replace(state_there, alpha=alpha)
 
 
 def _unit(vector: np.ndarray) -> np.ndarray:

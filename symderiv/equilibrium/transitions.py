@@ -312,8 +312,8 @@ def state_at(branch: Branch, alpha: float) -> Stationary | None:
 def _zero(branch: Branch, n: int, value: Callable[[Stationary], float]) -> Stationary:
     """Return the state between two neighbours on a branch at which a number vanishes."""
     ends = [value(each) for each in branch.states[n : n + 2]]
-    found = branch.where(n, value) if ends[0] * ends[1] < 0.0 else None
-    return found or branch.states[n if abs(ends[0]) < abs(ends[1]) else n + 1]
+    crossing = branch.where(n, value) if ends[0] * ends[1] < 0.0 else None
+    return crossing or branch.states[n if abs(ends[0]) < abs(ends[1]) else n + 1]
 
 
 def _same(one: Stationary, other: Stationary, pairs: int) -> bool:

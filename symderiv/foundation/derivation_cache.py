@@ -123,9 +123,9 @@ def derived_once(
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @functools.lru_cache(maxsize=remembered)
-        def found(*args: P.args, **kwargs: P.kwargs) -> T:
+        def looked_up(*args: P.args, **kwargs: P.kwargs) -> T:
             for calls in _listening:
-                calls.append((found, args))
+                calls.append((looked_up, args))
             if not is_on():
                 return function(*args, **kwargs)
             if imports:
@@ -151,7 +151,7 @@ def derived_once(
                 replace_file(path, sealed(pickle.dumps((path.name, result)), "pickle"))
             return result
 
-        return cast("Callable[P, T]", functools.update_wrapper(found, function))
+        return cast("Callable[P, T]", functools.update_wrapper(looked_up, function))
 
     return decorate
 

@@ -26,7 +26,6 @@ does not depend on the correlations, even when fields align.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations
 from typing import Any
@@ -38,7 +37,9 @@ from mpmath import mp
 from mpmath.libmp import from_man_exp
 from sympy.core.sorting import default_sort_key
 
-from symderiv.gaussian.legendre_balls import legendre_balls
+from symderiv.foundation.errors import ToleranceError
+from symderiv.gaussian.orthant import sign_mean4
+from symderiv.gaussian.owen_balls import owen_t
 
 _PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 _SLOT = {pair: slot for slot, pair in enumerate(_PAIRS)} | {
@@ -185,53 +186,6 @@ def _canonical(r: Sequence[sp.Expr]) -> tuple[int, tuple[sp.Expr, ...]]:
     return best_sign, arguments
 
 
-@dataclass(frozen=True)
-class _Partner:
-    """The contribution of one partner j of the scaled field to the integrand."""
-
-    r: mpmath.mpf  # correlation with the scaled field
-    p: mpmath.mpf  # 1 - r²
-    start: mpmath.mpf  # N_j
-    end: mpmath.mpf  # N'_j
-    variances: tuple[mpmath.mpf, mpmath.mpf]  # of the scaled field, given j and one more field
-
-
-@dataclass(frozen=True)
-class _Path:
-    """The integrand when one field's correlations are scaled: its partners and determinants."""
-
-    partners: tuple[_Partner, ...]
-    d3: mpmath.mpf
-    d4: mpmath.mpf
-
-
-def _path(r: Sequence[mpmath.mpf], row: int) -> _Path:
-    """Minors of the correlation matrix when field ``row`` is scaled.
-
-    Two levels of Schur complements instead of expanded determinants: each subtraction then loses
-    only what the conditioning of the correlations themselves costs.
-    """
-    partners = []
-    determinants = []
-    for j in (a for a in range(4) if a != row):
-        k, m = _others(row, j)
-
-        def schur(a: int, b: int, j: int = j) -> mpmath.mpf:
-            x = r[_SLOT[a, j]]
-            if a == b:
-                return (1 - x) * (1 + x)
-            return r[_SLOT[a, b]] - x * r[_SLOT[b, j]]
-
-        p, kk, mm = schur(row, row), schur(k, k), schur(m, m)
-        start, k4, m4 = schur(k, m), schur(k, row), schur(m, row)
-        end = start * p - k4 * m4
-        dk, dm = kk * p - k4**2, mm * p - m4**2
-        partners.append(_Partner(r[_SLOT[row, j]], p, start, end, (dk / kk, dm / mm)))
-        determinants.append((p, kk * mm - start**2, (dk * dm - end**2) / p))
-    _, d3, d4 = max(determinants, key=lambda found: found[0])
-    return _Path(tuple(partners), d3, d4)
-
-
 def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
     """Return the number ``value`` with ``prec`` bits, or None when it is not a real number."""
     if isinstance(value, sp.Float):
@@ -245,70 +199,13 @@ def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
 
 @lru_cache(maxsize=256)  # SymPy asks for the same number several times
 def _sign_mean4(r: tuple[mpmath.mpf, ...], prec: int) -> mpmath.mpf:
-    """Return the mean of four signs, absolute error below 2**-prec, from mpmath correlations."""
-    with mp.workprec(2 * prec + 60):
-        tiny = mp.ldexp(1, -2 * prec - 20)
-        for i, j in _PAIRS:
-            value = r[_SLOT[i, j]]
-            if abs(value) > 1 + tiny:
-                return mp.nan
-            if 1 - abs(value) <= tiny:
-                # sqrt(2 tiny) < 2**-prec: nothing is lost by taking the fields as one.
-                other = r[_SLOT[_others(i, j)]]
-                return mp.sign(value) * 2 / mp.pi * mp.asin(max(-mp.one, min(mp.one, other)))
-        paths = [_path(r, row) for row in range(4)]
-        if min(path.d3 for path in paths) < -tiny or paths[0].d4 < -tiny:
-            return mp.nan
-        # The field least determined by the other three has the shortest path.
-        path = min(paths, key=lambda found: found.d3)
-        path = replace(path, d3=max(path.d3, mp.zero), d4=max(path.d4, mp.zero))
-        scales = [path.d4 / path.d3 if path.d3 > 0 else mp.zero]
-        for partner in path.partners:
-            scales += [partner.p, *partner.variances]
-        smallest = max(min(scales), mp.zero)
-        closest = min(partner.p for partner in path.partners)
-    with mp.workprec(prec + 20):
-        # Beyond sigma = exp(end) the integrand is below exp(-2 log(sigma)) / sqrt(closest).
-        end = (prec + 8) * mp.ln2 / 2 - mp.ln(closest) / 4
-        reach = -mp.ln(smallest) / 2 if smallest > 0 else end
-        nodes = _gauss_legendre(int(prec / 3.4) + 6, prec + 20)
-        even = _gauss_legendre(2 * (int(prec / 5.0) + 4), prec + 20)
-        total = mp.fsum(w * _integrand(path, x, mp.one) for x, w in even if x > 0)
-        length = max(min(reach, end), mp.zero)
-        panels = int(mp.ceil(length / 2))
-        for panel in range(panels):
-            half = length / panels / 2
-            for x, w in nodes:
-                sigma = mp.exp(half * (2 * panel + 1 + x))
-                total += half * w * sigma * _integrand(path, sigma, mp.one)
-        if reach < end:
-            # From sigma = 1/sqrt(v) on: v = 1/sigma² makes the integrand analytic up to v = 0.
-            for x, w in nodes:
-                v = smallest * (1 + x) / 2
-                root = mp.sqrt(v)
-                total += smallest * w / 4 / root * _integrand(path, mp.one, root)
-        return 4 / mp.pi**2 * total
-
-
-def _integrand(path: _Path, s: mpmath.mpf, c: mpmath.mpf) -> mpmath.mpf:
-    """Return the integrand at sigma = s/c, one of s and c being 1.
-
-    With respect to sigma for c = 1, with respect to 1/sigma for s = 1.
+    """Return the mean of four signs, absolute error below 2**-prec; not a number where no fields
+    have these correlations.
     """
-    ss, cc = s * s, c * c
-    root = mp.sqrt(path.d3 * cc + path.d4 * ss)
-    total = mp.zero
-    for partner in path.partners:
-        width = mp.sqrt(cc + partner.p * ss)
-        angle = mp.atan2(partner.start * cc + partner.end * ss, width * root)
-        total += c * partner.r / width * angle
-    return total / (ss + cc)
-
-
-@lru_cache(maxsize=64)
-def _gauss_legendre(n: int, prec: int) -> tuple[tuple[mpmath.mpf, mpmath.mpf], ...]:
-    """Return nodes and weights of the n-point Gauss-Legendre rule on [-1, 1]."""
-    return tuple((_midpoint(x), _midpoint(w)) for x, w in legendre_balls(n, prec + 20))
+    try:
+        return _midpoint(sign_mean4([_arb(value) for value in r], prec + 10))
+    except ToleranceError:
+        return mp.nan
 
 
 def _midpoint(ball: flint.arb) -> mpmath.mpf:
@@ -469,12 +366,17 @@ class OwenT(sp.Function):  # type: ignore[misc]
         real, imaginary = square.as_real_imag()
         if a is None or not (real.is_number and imaginary.is_number):
             return None
-        with mp.workprec(prec + 20):
-            h2 = mp.mpc(real._to_mpmath(prec + 20), imaginary._to_mpmath(prec + 20))
-            value = _owen_t(h2, a, prec)
-            if imaginary == 0:
-                return sp.Float._new(value.real._mpf_, prec)
-            return sp.Float(value.real) + sp.I * sp.Float(value.imag)
+        parts = [_arb(_real_number(each, prec + 20)) for each in (real, imaginary)]
+        with flint.ctx.workprec(prec + 40):
+            h = flint.acb(*parts).sqrt()
+            if mp.isinf(a):
+                value = mp.sign(a) * (h / flint.arb(2).sqrt()).erfc() / 4
+            else:
+                value = flint.acb(owen_t(h, _arb(a), prec + 20))
+            real, imaginary = (
+                sp.Float._new(_midpoint(x)._mpf_, prec) for x in (value.real, value.imag)
+            )
+        return real + sp.I * imaginary if parts[1] != 0 else real
 
     def _eval_is_extended_real(self) -> bool | None:
         return True if all(value.is_extended_real for value in self.args) else None
@@ -483,37 +385,3 @@ class OwenT(sp.Function):  # type: ignore[misc]
         inside = ",\\, ".join(printer._print(value) for value in self.args)
         power = "" if exp is None else f"^{{{exp}}}"
         return rf"T{power}\!\left({inside}\right)"
-
-
-def _owen_t(h2: mpmath.mpc, a: mpmath.mpf, prec: int) -> mpmath.mpc:
-    """T as a function of h² with relative error about 2**-prec (h² of either sign)."""
-    if a < 0:
-        return -_owen_t(h2, -a, prec)
-    if a > 1 and h2.real > 0:
-        # T(h, a) + T(a h, 1/a) = (G(h) + G(ah))/2 - G(h) G(ah), G the upper tail probability.
-        h = mp.sqrt(h2)
-        near = mp.erfc(h / mp.sqrt(2)) / 2
-        if mp.isinf(a):
-            return near / 2
-        far = mp.erfc(a * h / mp.sqrt(2)) / 2
-        return near / 2 + far * (mp.mpf(1) / 2 - near) - _owen_t(a * a * h2, 1 / a, prec)
-    if mp.isinf(a):
-        return mp.atan(a) / (2 * mp.pi) if h2 == 0 else mp.nan
-    # x = tan(angle) removes the poles; panels grow with x.
-    end = a
-    if h2.real > 0:
-        end = min(a, mp.sqrt(2 * (prec + 20) * mp.ln2 / h2.real))
-    nodes = _gauss_legendre(int(prec / 3) + 10, prec + 20)
-    total = mp.mpc(0)
-    low = mp.zero
-    while low < end:
-        # at most doubled, and so that the exponent changes by at most 16
-        high = min(end, 2 * low if low else mp.one)
-        if h2 != 0:
-            high = min(high, mp.sqrt(low**2 + 32 / abs(h2)))
-        start, half = mp.atan(low), (mp.atan(high) - mp.atan(low)) / 2
-        for x, w in nodes:
-            tangent = mp.tan(start + half * (1 + x))
-            total += half * w * mp.exp(-h2 * (1 + tangent**2) / 2)
-        low = high
-    return total / (2 * mp.pi)

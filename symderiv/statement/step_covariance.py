@@ -203,8 +203,8 @@ class StepVariation:
         ends = d + so, sd + 1.5 * s @ so + so @ np.swapaxes(s, 2, 3) / 2
         for total, end in ((first, ends[0]), (second, ends[1])):
             whole = end + np.swapaxes(end, 2, 3) - (d if total is first else 0.0)
-            kept = np.swapaxes(whole[:, :, one, other], 1, 2)
-            total[:, : len(self.pairs) * L] = kept.reshape(len(changes), -1)
+            block = np.swapaxes(whole[:, :, one, other], 1, 2)
+            total[:, : len(self.pairs) * L] = block.reshape(len(changes), -1)
         return first, second
 
     @cached_property

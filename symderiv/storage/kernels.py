@@ -372,8 +372,8 @@ def _derive(
         path = approximate
     if _read_both(path) is not None:
         return path, texts
-    kept = _keep({path: texts[0], fast_path(path): texts[1]}, "the derived solver")
-    return kept, texts
+    paths = _keep({path: texts[0], fast_path(path): texts[1]}, "the derived solver")
+    return paths, texts
 
 
 def _keep(texts: Mapping[Path, str], told: str = "") -> Path:

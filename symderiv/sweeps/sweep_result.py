@@ -47,7 +47,7 @@ class Sweep(ManyRuns):
         Raises:
             InputError: the store is damaged.
         """
-        counts, errors = store.found()
+        counts, errors = store.outcomes()
         counts.pop(NOT_YET, None)
         points = math.prod(store.layout.shape)
         return cls(

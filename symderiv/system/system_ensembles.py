@@ -15,7 +15,7 @@ import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
 from symderiv.foundation.errors import SymderivError
-from symderiv.integrate.ensemble import Chunk, Told, through_lanes
+from symderiv.integrate.ensemble import Chunk, EndedRuns, through_lanes
 from symderiv.integrate.ensemble.lane_pieces import LaneStart, step_tolerance
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
@@ -83,7 +83,7 @@ def integrate_points(
             batches.setdefault(id(point.solver), {})[number] = PointRun(point, asked)
         else:
             chunk.fail(number, point)
-    told = Told(progress and (lambda ended, total: progress(ended)), len(points))
+    told = EndedRuns(progress and (lambda ended, total: progress(ended)), len(points))
     told.ended(sum(not isinstance(point, SystemPoint) for point in points))
 
     def take(numbers: Sequence[int], runs: Sequence[PointRun], found: LaneResults) -> None:

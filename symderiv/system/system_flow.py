@@ -158,16 +158,16 @@ class SystemFlow(ExchangedFlow):
 
     def _swap(self, families: tuple[str, ...], members: Sequence[tuple[Any, ...]]) -> UnitSwap:
         """Return the pairs of members that may be exchanged in families at once."""
-        found = []
+        swaps = []
         for i, j in combinations(range(len(members[0])), 2):
             moved = np.arange(len(self._units))
             for each in members:
                 a, b = self._units[each[i]], self._units[each[j]]
                 moved[[a, b]] = b, a
-            kept = self.kept(moved, np.ones(moved.size))
-            if kept is not None:
-                found.append(((i, j), moved, kept[0]))
-        return UnitSwap(families, *(zip(*found, strict=True) if found else ((), (), ())))
+            symmetry = self.symmetry_of(moved, np.ones(moved.size))
+            if symmetry is not None:
+                swaps.append(((i, j), moved, symmetry[0]))
+        return UnitSwap(families, *(zip(*swaps, strict=True) if swaps else ((), (), ())))
 
     @property
     def kinds(self) -> Mapping[str, Sequence[Labels]]:
@@ -185,9 +185,9 @@ class SystemFlow(ExchangedFlow):
                 for n, vector in enumerate(members):
                     turned = np.ones(len(self._units))
                     turned[[self._units[each] for each in (vector, *others[n : n + 1])]] = -1.0
-                    kept = self.kept(np.arange(turned.size), turned)
-                    if kept is not None and np.any(kept[1] != 1.0):
-                        signs.append(kept[1])
+                    symmetry = self.symmetry_of(np.arange(turned.size), turned)
+                    if symmetry is not None and np.any(symmetry[1] != 1.0):
+                        signs.append(symmetry[1])
         return signs
 
     @cached_property

@@ -93,12 +93,12 @@ def plateau_of(
     # also what constraints hold
     alike = (np.bincount(labels, whole.begin) / np.bincount(labels))[labels]
     whole = replace(whole, begin=alike)
-    found = symmetric_point(whole)
-    if found is None:
+    point = symmetric_point(whole)
+    if point is None:
         raise ToleranceError(
             "the flow approaches no symmetric fixed point from this state; start closer to one"
         )
-    values, spectrum, residual = found
+    values, spectrum, residual = point
     layout, state, constants = solver.layout, whole.state(values), whole.constants
     return SystemPlateau(
         state=layout.unpacked(state, constants, layout.shown(initial)),

@@ -107,7 +107,7 @@ def test_published_schedules_are_found(which: tuple[float, float, float]) -> Non
     k = np.arange(1.0, 31.0)
     own = LinearMap(k**-b, k ** (b - a), noise, 5.0)
     search = search_of(own, 10)
-    assert search.found(np.array(rates)).objective == pytest.approx(error, rel=1e-12)
+    assert search.outcome_of(np.array(rates)).objective == pytest.approx(error, rel=1e-12)
     best = search.best(np.full(10, 0.5))
     assert best.objective == pytest.approx(error, rel=1e-9)
     np.testing.assert_allclose(best.values, rates, rtol=2e-4)

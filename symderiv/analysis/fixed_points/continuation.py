@@ -370,8 +370,8 @@ def located(
 
 def frame_of(flow: UnitFlow, values: Floats) -> Floats:
     """Return an orthonormal basis of the states with the symmetries of one, shape (n, m)."""
-    kept = kept_projector(flow, values, _SYMMETRIC)
-    sizes, vectors = np.linalg.eigh((kept + kept.T) / 2)
+    projector = kept_projector(flow, values, _SYMMETRIC)
+    sizes, vectors = np.linalg.eigh((projector + projector.T) / 2)
     return np.asarray(vectors[:, sizes > 0.5])
 
 

@@ -75,8 +75,8 @@ class UnitEntries:
     def places(self, moved: Labels) -> Labels | None:
         """Return where the entries come from if units move so; None if they come from no entry."""
         (codes, first), wanted = self._own, self.codes(moved)
-        found = np.searchsorted(codes, wanted).clip(max=max(codes.size - 1, 0))
-        return first[found] if np.array_equal(codes[found], wanted) else None
+        nearest = np.searchsorted(codes, wanted).clip(max=max(codes.size - 1, 0))
+        return first[nearest] if np.array_equal(codes[nearest], wanted) else None
 
     def factors(self, signs: Floats) -> Floats:
         """Return the signs of entries for those of units."""
@@ -161,7 +161,7 @@ class ExchangedFlow(ABC):
         states = [state[self.place] for state in self.samples(2, seed=11)]
         return [(each, self.slope(each)) for each in states]
 
-    def kept(self, moved: Labels, signs: Floats) -> tuple[Labels, Floats] | None:
+    def symmetry_of(self, moved: Labels, signs: Floats) -> tuple[Labels, Floats] | None:
         """Return what an exchange of units with signs does to coordinates, None if it changes the
         flow.
         """

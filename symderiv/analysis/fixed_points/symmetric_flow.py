@@ -238,9 +238,13 @@ def symmetric_point(
     if values is None:
         return None
     kinds = {name: classes_of(size, orders) for name, orders in flow.kinds.items()}
-    found = inside.spectrum(values, kinds)
-    rates = {kind: flow.unit * each for kind, each in found.eigenvalues.items()}
-    return values, KindSpectrum(rates, flow.unit * found.error), flow.unit * inside.residual(values)
+    of_kinds = inside.spectrum(values, kinds)
+    rates = {kind: flow.unit * each for kind, each in of_kinds.eigenvalues.items()}
+    return (
+        values,
+        KindSpectrum(rates, flow.unit * of_kinds.error),
+        flow.unit * inside.residual(values),
+    )
 
 
 def differences(rates: Callable[[Floats], Floats], point: Floats, step: float) -> Floats:

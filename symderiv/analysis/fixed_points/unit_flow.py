@@ -250,9 +250,9 @@ class UnitFlow(ExchangedFlow):
                 for each in product((1.0, -1.0), repeat=size):
                     signs = np.ones(self.whole.count)
                     signs[turned] = each
-                    kept = self.kept(self._moved(letter, order), signs)
-                    if kept is not None:
-                        yield (*kept, np.array(order))
+                    symmetry = self.symmetry_of(self._moved(letter, order), signs)
+                    if symmetry is not None:
+                        yield (*symmetry, np.array(order))
 
     @property
     def elements(self) -> tuple[Labels, Floats]:

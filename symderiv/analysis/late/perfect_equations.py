@@ -122,8 +122,8 @@ def tidied(matrix: sp.Matrix) -> sp.Matrix:
 def written(matrices: Mapping[str, sp.Matrix], T1: Any, D1: Any) -> dict[str, list[list[str]]]:
     """Return matrices at given T and D as texts."""
     values = {T: sp.sympify(T1), D: sp.sympify(D1)}
-    found = {}
+    texts = {}
     for name, matrix in matrices.items():
         at = tidied(matrix) if (T1, D1) == (1, 0) else matrix.xreplace(values)
-        found[name] = [[str(entry) for entry in row] for row in at.tolist()]
-    return found
+        texts[name] = [[str(entry) for entry in row] for row in at.tolist()]
+    return texts

@@ -127,9 +127,9 @@ def _enclosed(
     with working_bits(work):
         values = {**_given(teacher, work), "eta": rational_ball(learning_rate)}
         state = enclosed_root(equations, [*start], values, [*start.values()], work, slopes)
-        found = dict(zip(start, state, strict=True))
-        Q, C, R = (found.get(name, state[0]) for name in "QCR")
-        if "C" not in found and Q * (values["T"] + values["D"]) < values["M"] * R**2:
+        overlaps = dict(zip(start, state, strict=True))
+        Q, C, R = (overlaps.get(name, state[0]) for name in "QCR")
+        if "C" not in overlaps and Q * (values["T"] + values["D"]) < values["M"] * R**2:
             raise ToleranceError("no vectors have the overlaps of equal students that were found")
         values |= {"Q": Q, "C": C, "R": R}
         error, kappa, response = (
@@ -226,10 +226,10 @@ class _Numeric:
         # large students hardly move anywhere: small steps tell that a state stands still, not rates
         if solution is None or solution[1] > _CLOSE:
             return None
-        found = self._overlaps(solution[0])
-        equal = found[0] - found[1] < 1e-12 * found[0]
-        far = not self._within(solution[0]) or abs(np.log(found[0] / first)) > 1.0
-        return None if equal or far else found
+        overlaps = self._overlaps(solution[0])
+        equal = overlaps[0] - overlaps[1] < 1e-12 * overlaps[0]
+        far = not self._within(solution[0]) or abs(np.log(overlaps[0] / first)) > 1.0
+        return None if equal or far else overlaps
 
     def followed(self, eta: float) -> tuple[float, Floats | None]:
         """Return the state followed from a small learning rate: how far, and the state if it got

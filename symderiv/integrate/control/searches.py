@@ -116,7 +116,7 @@ class ControlSearch:
         rates = low + (high - low) * np.linspace(0.0, 1.0, 9)
         return np.log([self._value(np.full(self.pieces, rate)) for rate in rates])
 
-    def found(self, values: np.ndarray) -> ControlFound:
+    def outcome_of(self, values: np.ndarray) -> ControlFound:
         """Return a control with what comes of it."""
         path = self.run(values)
         errors = self.flow.errors(path.states)
@@ -130,7 +130,7 @@ class ControlSearch:
     def constant(self) -> ControlFound:
         """Return the best constant."""
         best = self._least(lambda u: self._value(np.full(self.pieces, u)))
-        return self.found(np.full(self.pieces, best))
+        return self.outcome_of(np.full(self.pieces, best))
 
     def greedy(self) -> ControlFound:
         """Return the control that makes the error fall fastest at the begin of every piece."""
@@ -143,7 +143,7 @@ class ControlSearch:
             state = self.flow.run(values, steps, state).states[-1].copy()
             if not np.isfinite(state).all():
                 break
-        return self.found(values)
+        return self.outcome_of(values)
 
     def _steepest(self, state: np.ndarray) -> float:
         """Return where the error falls fastest at a state."""
@@ -176,7 +176,7 @@ class ControlSearch:
 
     def scouted(self, starts: list[np.ndarray]) -> list[ControlFound]:
         """Return where short searches from some controls come, the best first."""
-        ends = [self.found(self._search(start, _SCOUTED)[0]) for start in starts]
+        ends = [self.outcome_of(self._search(start, _SCOUTED)[0]) for start in starts]
         return sorted(ends, key=lambda each: each.objective)
 
     def best(self, start: np.ndarray) -> ControlFound:
@@ -187,7 +187,7 @@ class ControlSearch:
             values, moved = self._search(before, _MOST)
             if moved < _STILL:
                 break
-        return self.found(values)
+        return self.outcome_of(values)
 
     def _search(self, start: np.ndarray, most: int) -> tuple[np.ndarray, float]:
         """Return where a search comes in so many steps, and how far that is."""

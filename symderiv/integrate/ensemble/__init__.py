@@ -1,6 +1,11 @@
 """Many runs in one process: studies that share a solver module, integrated side by side."""
 
 from symderiv.integrate.ensemble.chunk import Chunk
-from symderiv.integrate.ensemble.chunks import Told, group_points, integrate_chunk, through_lanes
+from symderiv.integrate.ensemble.chunks import (
+    EndedRuns,
+    group_points,
+    integrate_chunk,
+    through_lanes,
+)
 
-__all__ = ["Chunk", "Told", "group_points", "integrate_chunk", "through_lanes"]
+__all__ = ["Chunk", "EndedRuns", "group_points", "integrate_chunk", "through_lanes"]

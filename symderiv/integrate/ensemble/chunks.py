@@ -98,7 +98,7 @@ def integrate_chunk(
     """
     chunk = empty_chunk(points)
     workers = threads or len(os.sched_getaffinity(0))
-    told = Told(progress, len(points))
+    told = EndedRuns(progress, len(points))
     lanes: dict[Hashable, list[tuple[int, Flow]]] = {}
     single: list[tuple[int, Study, Initial, Kernel]] = []
     kernel: Kernel | None = None
@@ -138,7 +138,7 @@ def through_lanes(
     members: Sequence[tuple[int, Any]],
     integrated: Callable[..., LaneResults],
     take: Callable[[Sequence[int], Sequence[Any], LaneResults], None],
-    told: Told,
+    told: EndedRuns,
     checked: bool,
 ) -> bool:
     """Integrate runs of one module with states of one size; False where they were interrupted.
@@ -172,7 +172,7 @@ def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:
     return flow_of(study, start, kernel=kernel)(start.state)
 
 
-class Told:
+class EndedRuns:
     """Counts runs that have ended."""
 
     def __init__(self, progress: ChunkProgress | None, total: int) -> None:

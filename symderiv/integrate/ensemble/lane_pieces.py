@@ -56,8 +56,8 @@ class LaneStart:
         walks: dict[int, tuple[Walk, FlatProblem]] = {}
         for number, run in enumerate(runs):
             course = replace(run.course, modes=lambda *_: None)  # steps are explicit
-            walk = course.walk(run.goal.alpha, self.right_hand_side)
-            walks[number] = walk, next(walk)[0]
+            walking = course.walk(run.goal.alpha, self.right_hand_side)
+            walks[number] = walking, next(walking)[0]
         whole: dict[int, FlatResult] = {}
         seconds, ended = 0.0, self.progress
         while walks:
@@ -67,17 +67,19 @@ class LaneStart:
             alone = len(groups) == 1 and len(runs[0].course.pieces) == 1
             for numbers in groups.values():
                 start = self if alone else replace(self, progress=None)
-                found = start.integrate(
+                ended_together = start.integrate(
                     [runs[number] for number in numbers], [walks[number][1] for number in numbers]
                 )
                 if alone:
-                    return found
-                seconds += found.seconds
+                    return ended_together
+                seconds += ended_together.seconds
                 for place, number in enumerate(numbers):
-                    walk = walks.pop(number)[0]
+                    walking = walks.pop(number)[0]
                     try:
-                        sent = flat_result(found, place, int(found.reached[place]))
-                        walks[number] = walk, walk.send(sent)[0]
+                        sent = flat_result(
+                            ended_together, place, int(ended_together.reached[place])
+                        )
+                        walks[number] = walking, walking.send(sent)[0]
                     except StopIteration as end:
                         whole[number] = end.value
                 if ended is not None:

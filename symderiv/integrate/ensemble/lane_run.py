@@ -104,8 +104,8 @@ def _observed(flow: Flow, states: np.ndarray, constants: np.ndarray) -> np.ndarr
     """Return the generalisation errors of states of one run, shape (P, S), with constants."""
     reached = np.array([len(states)])
     rows = np.ascontiguousarray(states)[None]
-    found: np.ndarray = _averages(flow, rows, constants[None], reached)[0]
-    return found
+    errors: np.ndarray = _averages(flow, rows, constants[None], reached)[0]
+    return errors
 
 
 def _averages(flow: Flow, *runs: np.ndarray) -> np.ndarray:

@@ -416,9 +416,9 @@ class PiecewiseRun(ABC):
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
         """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
         self.check_memory()
-        walk = self.course.walk(self.goal.alpha, self.right_hand_side)
+        pieces = self.course.walk(self.goal.alpha, self.right_hand_side)
         limits = self.step_limits(tolerance, most)
-        return driven(walk, self.goal.method, limits, progress, self.checkpoint)
+        return driven(pieces, self.goal.method, limits, progress, self.checkpoint)
 
 
 def driven(

@@ -159,8 +159,8 @@ class Followed(ABC):
 
     def conditions(self, events: Iterable[Event]) -> list[Condition]:
         """Return the conditions of those events that have one before a run is known."""
-        found = (self.condition(each) for each in events)
-        return [each for each in found if each is not None]
+        conditions = (self.condition(each) for each in events)
+        return [each for each in conditions if each is not None]
 
     def direction(self, name: str, numbers: Mapping[str, float] | None = None) -> Direction:
         """Return how start and constants change with a number, where these have other values."""

@@ -122,7 +122,7 @@ class SteppedRun:
         fields = int(problem.sizes[0] + problem.sizes[1])
         self._memory = memory_of(1, size, parameters.size, fields)
         # attributes of records would be ten times as slow as their fields by name
-        self.walk = self._memory.walks[0]
+        self.way = self._memory.walks[0]
         numbers = self._memory.numbers
         self.y, self.slope = numbers[:size], numbers[size : 2 * size]
         values = size * VECTORS + VALUES
@@ -135,18 +135,18 @@ class SteppedRun:
     @property
     def code(self) -> int:
         """Code of the reason for which the run ended."""
-        if self._runs.queue[NEXT] == 0 or self.walk["run"] >= 0:
+        if self._runs.queue[NEXT] == 0 or self.way["run"] >= 0:
             return RUNNING
-        return int(self.walk["code"])
+        return int(self.way["code"])
 
     @property
     def taken(self) -> int:
         """Steps, accepted and rejected."""
-        return int(self.walk["accepted"] + self.walk["rejected"])
+        return int(self.way["accepted"] + self.way["rejected"])
 
     def advance(self, steps: int) -> None:
         """Make at most so many steps."""
-        method = KINDS[int(self.walk["kind"])]
+        method = KINDS[int(self.way["kind"])]
         if method not in self._steppers:
             self._steppers[method] = stepper_for(self._problem.rhs, method)
         stepper, rhs = self._steppers[method]
@@ -163,7 +163,7 @@ class SteppedRun:
 
     def decide(self) -> None:
         """Go on with implicit steps, where it is time for that."""
-        way, asked, modes = self.walk, self._runs.asked, self._problem.modes
+        way, asked, modes = self.way, self._runs.asked, self._problem.modes
         if (
             modes is not None
             and due(way, float(asked[-1]))
@@ -179,7 +179,7 @@ class SteppedRun:
         """Make room for what implicit steps keep, and make such steps."""
         assert self._problem.modes is not None
         memory = self._problem.modes.vector()
-        self._memory, self.walk["kind"] = (
+        self._memory, self.way["kind"] = (
             self._memory._replace(implicit=memory),
             KINDS.index(IMPLICIT),
         )
@@ -191,11 +191,11 @@ class SteppedRun:
         memory, runs = self._memory, self._runs
         live = {"walk": memory.walks.view(np.int64), "queue": runs.queue, "y": self.y}
         live |= {"slope": self.slope, "times": memory.times, "ends": memory.ends}
-        live["filled"] = runs.results[0, : self.walk["results"]]
+        live["filled"] = runs.results[0, : self.way["results"]]
         # another run may write them when this one has been stopped
         entry = {name: values.copy() for name, values in live.items()}
         entry["implicit"] = memory.implicit  # large, and no more than a guess of the Jacobian
-        checkpoint.keep(key, entry, f"alpha = {float(self.walk['alpha']):.6g}")
+        checkpoint.keep(key, entry, f"alpha = {float(self.way['alpha']):.6g}")
 
     def restore(self, entry: Mapping[str, np.ndarray] | None) -> None:
         if entry is None:
@@ -207,11 +207,11 @@ class SteppedRun:
         memory.walks.view(np.int64)[:], runs.queue[:] = entry["walk"], entry["queue"]
         self.y[:], self.slope[:] = entry["y"], entry["slope"]
         memory.times[:], memory.ends[:] = entry["times"], entry["ends"]
-        runs.results[0, : self.walk["results"]] = entry["filled"]
+        runs.results[0, : self.way["results"]] = entry["filled"]
         self._constants[:] = runs.constants[0]
 
     def result(self) -> FlatResult:
-        way = self.walk
+        way = self.way
         since, kind = float(way["since"]), KINDS[int(way["kind"])]
         return FlatResult(
             results=self._runs.results[0, : way["results"]],
@@ -293,7 +293,7 @@ def _advance(
     kinds: Sequence[str],
 ) -> None:
     """Slices of steps up to the end."""
-    way = run.walk
+    way = run.way
     # an evaluation takes about a nanosecond for each entry of the state
     pace = max(16.0, _FIRST_SLICE / run.y.size)
     while run.code == RUNNING:

@@ -62,12 +62,12 @@ class TwiceVariedFlow(VariedFlow):
         """Return the derivatives of order parameters and error along each direction, and second
         ones under names with ``TWICE``.
         """
-        found = super().derivatives(row[: self._size * (1 + len(self.directions))], alpha)
+        changes = super().derivatives(row[: self._size * (1 + len(self.directions))], alpha)
         parts = row.reshape(-1, self._size)
         state, rest = parts[0], parts[1 + len(self.directions) :]
         for (name, bend), second in zip(self.bends.items(), rest, strict=True):
             first, direction = parts[1 + self._place(name)], self.directions[name]
-            step, total = _step(state, first, bend.step), dict.fromkeys(found[name], 0.0)
+            step, total = _step(state, first, bend.step), dict.fromkeys(changes[name], 0.0)
             for number, weight in enumerate(_WEIGHTS, 1):
                 for away in (number * step, -number * step):
                     there = self.changes_at(
@@ -79,8 +79,8 @@ class TwiceVariedFlow(VariedFlow):
                     )
                     for seen, each in there.items():
                         total[seen] = total[seen] + weight * number / away * each
-            found[name + TWICE] = total
-        return found
+            changes[name + TWICE] = total
+        return changes
 
     def _place(self, name: str) -> int:
         return list(self.directions).index(name)
@@ -140,8 +140,7 @@ def _twice(
         constants = (parameters.size - (count + twice) * moving - twice) // (1 + twice)
         own, begin = size * (1 + count), constants + count * moving
         varied(alpha, state[:own], sizes, parameters[:begin], derivative[:own])
-        given = np.empty(size + constants + moving)
-        changed = np.empty(size)
+        given, changed = np.empty(size + constants + moving), np.empty(size)
         for n in range(twice):
             place = places[n]
             first = state[(1 + place) * size : (2 + place) * size]

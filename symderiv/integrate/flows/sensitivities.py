@@ -138,9 +138,9 @@ class VariedRun(ABC):
         """
         asked, flow = since + asked, self.flow
         start = self.begin if begin is None else begin
-        walk = self.course.walk(asked, self._slope, start, since, self._behind, self._factored)
+        pieces = self.course.walk(asked, self._slope, start, since, self._behind, self._factored)
         tolerance = looser * max(flow.goal.relative_tolerance / _TIGHTER, flow.least_tolerance())
-        result = driven(walk, "auto", flow.step_limits(tolerance))
+        result = driven(pieces, "auto", flow.step_limits(tolerance))
         if result.reached < asked.size:
             raise InputError(
                 f"the run ends at alpha = {result.last_alpha:.6g}", argument="time.end"
@@ -247,15 +247,15 @@ class VariedFlow(VariedRun):
         )
         still = np.zeros_like(laws[0]) if piece.laws[0].scale is not None else laws[0]
         here = Direction(along.state[:size], still)
-        found = self.changes_at(self.flow.parameters, row[:size], here)
+        changes = self.changes_at(self.flow.parameters, row[:size], here)
         if self.course.plain:
-            return found
+            return changes
         error = 0.0
         for law, change in zip(piece.laws, laws, strict=True):
             inside = Direction(law.into(along.state), change)
             there = self.changes_at(law.constants, law.into(row), inside)
             error += law.share * there["generalization_error"]
-        return {**found, "generalization_error": error}
+        return {**changes, "generalization_error": error}
 
     @property
     def _usual(self) -> int:

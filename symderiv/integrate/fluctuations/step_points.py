@@ -79,11 +79,11 @@ class PointRule:
         for (share, step), own in zip(cases, points, strict=True):
             for symbol, value in step.averages(*own).items():
                 averages[symbol] += share * value
-        found = [
+        moments = [
             (share, step.moments(*own, averages))
             for (share, step), own in zip(cases, points, strict=True)
         ]
-        return cases[0][1].constrained(mixed(found))
+        return cases[0][1].constrained(mixed(moments))
 
     def _points(self, frame: StateFrame, coarse: bool) -> tuple[Floats, Floats]:
         return self._grid(frame, coarse) or self._lattice(frame, coarse)

@@ -116,7 +116,7 @@ def _joint(group: Sequence[Any], given: Sequence[Any] = ()) -> sp.Expr:
     same = sp.Mul(*(KroneckerDelta(first, other) for other in others))
     if not given:
         return cumulant(len(group)) * same
-    return _of_kept(len(group)).xreplace({s.keep: s.kept[(*given, first)]}).expand() * same
+    return _of_kept(len(group)).xreplace({s.keep: s.third_kept[(*given, first)]}).expand() * same
 
 
 def pair_written_out(expression: sp.Expr) -> sp.Expr:
@@ -149,7 +149,7 @@ def kept_definitions() -> tuple[tuple[sp.Expr, sp.Expr], tuple[sp.Expr, sp.Expr]
             }
             if sp.expand(apart.xreplace(at)) != 0:
                 raise SymderivError(f"the mean of the masks of {units} differs by {apart}")
-    return (s.kept_pair[i, j], pair), (s.kept[i, j, p], given(p))
+    return (s.kept_pair[i, j], pair), (s.third_kept[i, j, p], given(p))
 
 
 def _mean_of(units: Sequence[Any]) -> sp.Expr:

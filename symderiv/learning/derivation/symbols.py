@@ -84,7 +84,7 @@ label = sp.Symbol("label", real=True)
 mask = _base("mask")
 # Mean of the masks of two units, and the probability of a third to be kept if both are.
 kept_pair = _base("kept_pair")
-kept = _base("kept")
+third_kept = _base("kept")
 x_mode = _base("x_mode")
 y_mode = _base("y_mode")
 u_mode = _base("u_mode")

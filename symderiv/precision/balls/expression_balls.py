@@ -20,8 +20,9 @@ from flint import acb, arb, fmpq
 from symderiv.formula.known_functions import KNOWN
 from symderiv.formula.walker import Meaning, added, constant, multiplied, value_of, values_of
 from symderiv.foundation.errors import NotYetError, ToleranceError
-from symderiv.precision.balls.orthant import sign_mean4
-from symderiv.precision.balls.working import Ball, around_zero, power_of_two, working_bits
+from symderiv.gaussian.orthant import sign_mean4
+from symderiv.gaussian.owen_balls import owen_t
+from symderiv.precision.balls.working import Ball, working_bits
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -255,49 +256,3 @@ _OWN: Final[Mapping[str, Callable[[sp.Expr, Ball], Ball]]] = {
     "im": _im,
     "OpaqueRoot": lambda _, x: _root(x),
 }
-
-
-def owen_t(h: Ball, a: arb, bits: int) -> Ball:
-    r"""T(h, a) as a ball, at the working precision of the caller.
-
-    .. math:: T(h, a) = \frac{e^{-h^2/2}}{2\pi}\int_0^a \frac{e^{-h^2x^2/2}}{1+x^2}\,dx
-
-    The integrand is meromorphic, with poles at ±i, so rigorous adaptive quadrature applies on the
-    finite interval to the middle of ``a``; from there to any number of the ball ``a`` it is at most
-    the distance times the size of the integrand on the way.
-
-    Args:
-        h: Real or complex ball.
-        a: Finite real ball.
-        bits: The integral is asked for with this relative accuracy.
-    """
-    h = acb(h)
-    half_square = h * h / 2
-
-    def integrand(x: acb, analytic: bool) -> acb:
-        square = x * x
-        return (-half_square * square).exp() / (1 + square)
-
-    if not (h.is_finite() and a.is_finite()):
-        return arb("nan")
-    end = a.mid()
-    value = acb(0)
-    # The integrand falls off on the scale 1/|h|: dyadic pieces save the adaptive rule the search.
-    edge, size = arb(0), abs(end)
-    piece = (1 / (1 + abs(half_square))).sqrt().mid()
-    sign = -1 if end < 0 else 1
-    floor = power_of_two(-bits)
-    while edge < size:
-        upper = edge + piece
-        if not upper < size:
-            upper = size
-        value += acb.integral(
-            integrand, acb(edge), acb(upper.mid()), rel_tol=floor, abs_tol=floor * abs(value).mid()
-        )
-        edge, piece = upper.mid(), 2 * piece
-    reached = sign * edge
-    near = integrand(acb(a.union(reached)), False)
-    rest = around_zero((a - reached) * abs(near))
-    value = sign * value + acb(rest, rest if not half_square.imag.is_zero() else arb(0))
-    value *= (-half_square).exp() / (2 * arb.pi())
-    return value.real if half_square.imag.is_zero() else value

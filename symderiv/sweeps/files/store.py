@@ -178,7 +178,7 @@ class Store:
             arrays[name] = values.reshape(len(box), *values.shape[len(box.lengths) :])
         return BoxResult(arrays, {int(place): why for place, why in record["errors"].items()})
 
-    def found(self) -> tuple[Counter[str], dict[str, str]]:
+    def outcomes(self) -> tuple[Counter[str], dict[str, str]]:
         """Return numbers of points by status, and why points failed, by label; some if many did."""
         counts, errors = Counter[str](), dict[str, str]()
         for box in self.layout.boxes():

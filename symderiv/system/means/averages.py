@@ -196,12 +196,12 @@ class Averages:
         """Return terms of which those without closed forms that differ at one field are one."""
         if not any(map(self._open, terms)):
             return [*terms]
-        found: list[sp.Expr] = []
+        joined: list[sp.Expr] = []
         alike: dict[tuple[sp.Expr, ...], list[tuple[sp.Expr, list[sp.Expr]]]] = {}
         for term in terms:
             slots = self._by_field(term) if self._open(term) or term.has(*_EDGES) else None
             if slots is None:
-                found.append(term)
+                joined.append(term)
                 continue
             outside, functions = slots
             forms = sorted(functions, key=str)
@@ -210,12 +210,12 @@ class Averages:
                 alike.setdefault((outside, *forms), []).append((term, row))
         for (outside, *forms), group in alike.items():
             if not any(self._open(term) for term, _ in group):
-                found += [term for term, _ in group]
+                joined += [term for term, _ in group]
                 continue
             for row in _joined_rows([row for _, row in group]):
                 placed = (f.xreplace({X: form}) for f, form in zip(row, forms, strict=True))
-                found.append(outside * sp.Mul(*placed))
-        return found
+                joined.append(outside * sp.Mul(*placed))
+        return joined
 
     def _by_field(self, term: sp.Expr) -> tuple[sp.Expr, dict[sp.Expr, sp.Expr]] | None:
         """Return the factor of a product that has no field, and functions of x by their forms.

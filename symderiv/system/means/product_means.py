@@ -117,20 +117,20 @@ class ProductMeans:
 
     def _functions(self, kinked: bool) -> tuple[Function, ...]:
         """Return the factors, and all of them by number."""
-        found: list[Function] = []
+        functions: list[Function] = []
         for n, factor in enumerate(self._factors.values()):
             value, doc = factor.derivative(0), f"{factor.text}."
             name = f"factor_{n}_of_products"
-            found.append(ScalarFunction(name, (X,), (), value, doc, as_value=True))
-        names = [function.name for function in found]
-        found += _by_number("quadrature_factor", (_KIND, X), "factor", names)
+            functions.append(ScalarFunction(name, (X,), (), value, doc, as_value=True))
+        names = [function.name for function in functions]
+        functions += _by_number("quadrature_factor", (_KIND, X), "factor", names)
         given = _KIND, X, sp.Symbol("values")
         many, words = "quadrature_factors", "One of them at many numbers."
-        found.append(TemplateFunction(many, given, "factor_of_many", (), words))
+        functions.append(TemplateFunction(many, given, "factor_of_many", (), words))
         if kinked:
             kinks = [f"KINKS_{n}" for n in range(len(names))]
-            found += _by_number("quadrature_kinks", (_KIND,), "kinks", kinks)
-        return tuple(found)
+            functions += _by_number("quadrature_kinks", (_KIND,), "kinks", kinks)
+        return tuple(functions)
 
     def with_slopes(self) -> ProductMeans:
         """Return the same means with their derivatives by all arguments, by Price's theorem.
@@ -140,9 +140,9 @@ class ProductMeans:
         Raises:
             NotYetError: A function is not smooth.
         """
-        found = ProductMeans()
-        found.names, found.biased = dict(self.names), self.biased
-        found._factors = dict(self._factors)
+        means = ProductMeans()
+        means.names, means.biased = dict(self.names), self.biased
+        means._factors = dict(self._factors)
         if any(each.kinks for each in self._factors.values()):
             raise NotYetError(
                 "a function of a field has kinks beside others without closed means, and slopes "
@@ -150,8 +150,8 @@ class ProductMeans:
             )
         for kinds, name in self.names.items():
             pairs = slopes_of_mean(((False, 0),) * len(kinds), biased=True)
-            found._slopes[name] = [found._slope(front, kinds, raised) for front, raised in pairs]
-        return found
+            means._slopes[name] = [means._slope(front, kinds, raised) for front, raised in pairs]
+        return means
 
     def _slope(self, front: sp.Expr, kinds: Kinds, raised: Sequence[Kind]) -> Slope:
         """Return a number and the product that it is a multiple of; no product where it is zero."""
@@ -200,7 +200,7 @@ class ProductMeans:
         """The functions of the module by name."""
         if not self.names:
             return {}
-        found = {function.name: function for function in self.by_number.factors}
+        functions = {function.name: function for function in self.by_number.factors}
         told = self.told
         for kinds, name in self.names.items():
             size = len(kinds)
@@ -208,8 +208,10 @@ class ProductMeans:
             arguments = tuple(covariance[place] for place in upper_triangle(size))
             doc = "E[" + " ".join(f"({function})" for function in told[name]) + "]."
             arguments += bias_symbols(size)
-            found[name] = self.by_number.template(name, arguments, kinds, doc)
-        return {name: self._with_its_slopes(function, found) for name, function in found.items()}
+            functions[name] = self.by_number.template(name, arguments, kinds, doc)
+        return {
+            name: self._with_its_slopes(function, functions) for name, function in functions.items()
+        }
 
     def _with_its_slopes(self, mean: Function, found: Mapping[str, Function]) -> Function:
         """Return a mean with its derivatives, where it has some."""

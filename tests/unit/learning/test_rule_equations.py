@@ -42,7 +42,8 @@ def at_units(expression: sp.Expr, units: dict[sp.Idx, int]) -> sp.Expr:
         value = (pair if element.base == s.kept_pair else given)[1]
         return value.xreplace(dict(zip(names, element.indices, strict=True)))
 
-    known = {e: mean(e) for e in expression.atoms(sp.Indexed) if e.base in (s.kept_pair, s.kept)}
+    masks = s.kept_pair, s.third_kept
+    known = {e: mean(e) for e in expression.atoms(sp.Indexed) if e.base in masks}
     expression = expression.xreplace(known)
     deltas = {
         delta: sp.Integer(units[delta.args[0]] == units[delta.args[1]])
@@ -100,7 +101,7 @@ def test_every_feature_is_in_the_equations_and_is_told(everything: LearningEquat
     for symbol in (s.keep, s.mean_flip):
         assert force.has(symbol)
         assert everything.noise.has(symbol) or symbol == s.keep
-    assert everything.noise.has(s.kept_pair, s.kept)
+    assert everything.noise.has(s.kept_pair, s.third_kept)
     assert not everything.student_gradient.has(s.kept_pair)
     assert everything.seen_covariance.has(s.input_noise)
     assert not everything.student_covariance.has(s.input_noise)

@@ -13,7 +13,7 @@ import sympy as sp
 from flint import acb, arb
 
 from symderiv.foundation.errors import NotYetError
-from symderiv.precision.balls import orthant
+from symderiv.gaussian import orthant
 from symderiv.precision.balls.working import working_bits
 from symderiv.precision.quadrature import gauss_legendre as panels
 from symderiv.precision.quadrature import pieces

@@ -347,9 +347,8 @@ def _record(
     from symderiv.precision.balls.working import working_bits
 
     tape, names = traced.observables
-    places = range(len(run.alpha))
     with working_bits(found.bits):
-        regions = [found.region(n) for n in places]
+        regions = [found.region(n) for n in range(len(run.alpha))]
         columns = _observed(tape, regions)
         crossings = [
             Crossing("undecided", reason=_no_level(run))

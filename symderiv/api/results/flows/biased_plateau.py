@@ -104,13 +104,13 @@ def _alike(study: Study, diagonal: float, rest: float) -> Initial:
 
 def _record(study: Study, flow: Flow, full: bool) -> dict[str, Any]:
     stated = unit_flow_of(flow, study.training.learning_rate)
-    found = symmetric_point(stated, (_LASTING,), _STILL, _STEP)
-    if found is None:
+    point = symmetric_point(stated, (_LASTING,), _STILL, _STEP)
+    if point is None:
         raise ToleranceError(
             "the flow approaches no symmetric fixed point within ηα = "
             f"{_LASTING:g}; take a smaller learning rate"
         )
-    values, spectrum, residual = found
+    values, spectrum, residual = point
     state = stated.state(values)
     views, weight = stated.packing(0).views(state), flow.state.weight
     Q = views["student_overlap"] @ (weight * flow.state.eigenvalue)

@@ -145,8 +145,10 @@ def constants_along(
         fit = np.linalg.inv(chebyshev.chebvander(nodes, degree))
         for axis in range(len(ends)):
             whole = np.moveaxis(np.tensordot(fit, whole, (1, axis)), 0, axis)
-        found = np.array([_polynomial(whole, shares) for shares in tried])
-        if np.all(np.abs(found - wanted) <= _INTERPOLATED * (1e-3 + np.abs(wanted).max(axis=0))):
+        interpolated = np.array([_polynomial(whole, shares) for shares in tried])
+        if np.all(
+            np.abs(interpolated - wanted) <= _INTERPOLATED * (1e-3 + np.abs(wanted).max(axis=0))
+        ):
             break
     else:
         raise InputError(

@@ -83,11 +83,11 @@ class Fluctuating(ABC):
 
         def noise(state: np.ndarray, coarse: bool) -> StepMoments:
             cases = [(p, StepVariation(reading, own)) for p, own in self.cases(state)]
-            found = rule.moments(cases, coarse)
+            moments = rule.moments(cases, coarse)
             return StepMoments(
-                found.mean[rows] * size,
-                found.further[rows] * size,
-                found.covariance[np.ix_(rows, rows)] * np.outer(size, size),
+                moments.mean[rows] * size,
+                moments.further[rows] * size,
+                moments.covariance[np.ix_(rows, rows)] * np.outer(size, size),
             )
 
         check_means(noise(begin, False), rates(begin)[self.places])

@@ -235,7 +235,7 @@ def _searched(flow: ControlledFlow, asked: _Asked, update: Tell) -> dict[str, An
             values = simple.values
             continue
         finer = search.finer()
-        error = abs(finer.found(best.values).objective / best.objective - 1.0)
+        error = abs(finer.outcome_of(best.values).objective / best.objective - 1.0)
         if error <= _EXACT or search.halves >= _MOST_HALVES:
             break
         search, values = finer, best.values
@@ -247,7 +247,7 @@ def _searched(flow: ControlledFlow, asked: _Asked, update: Tell) -> dict[str, An
             argument="objective",
         )
     # numbers are those of the smaller steps
-    best, constant, greedy = (finer.found(each.values) for each in (best, *others))
+    best, constant, greedy = (finer.outcome_of(each.values) for each in (best, *others))
     record = _record(asked, finer, (best, constant, greedy))
     record |= {"step_error": error, "scouts": [each.objective for each in scouts]}
     if error > _EXACT:

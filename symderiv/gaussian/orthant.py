@@ -1,6 +1,6 @@
 r"""Enclosure of the mean of four signs (``SignMean4``), also where fields align.
 
-**The integral.** With :math:`w = \sigma^2` and the minors of :mod:`symderiv.gaussian.functions`,
+**The integral.** With :math:`w = \sigma^2` and the minors,
 
 .. math:: E = \frac{4}{\pi^2}\int_0^\infty \frac{d\sigma}{1+w}
    \sum_j \frac{r_j}{\sqrt{1+p_jw}}\,\theta_j,\quad
@@ -47,11 +47,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian.legendre_balls import legendre_balls
-from symderiv.precision.balls.working import around_zero, power_of_two, working_bits
 
 _PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
@@ -96,10 +95,10 @@ def sign_mean4(r: Sequence[arb], bits: int) -> arb:
     Raises:
         ToleranceError: The balls are too wide to say anything.
     """
-    with working_bits(2 * bits + 80):
+    with ctx.workprec(2 * bits + 80):
         matrix, change = _nearby(r, bits)
     path = _shortest(matrix)
-    with working_bits(bits + 20):
+    with ctx.workprec(bits + 20):
         enclosed = _ExactPath(
             tuple(
                 _ExactPartner(arb(p.r), arb(p.p), arb(p.start), arb(p.end)) for p in path.partners
@@ -131,7 +130,11 @@ def _nearby(r: Sequence[arb], bits: int) -> tuple[_Matrix, arb]:
         most = (1 - moved).max(arb(-1)).acos()
         steepest = 1 - value.abs_upper().max(there.abs_upper()) ** 2
         change += most.min(moved / steepest.sqrt()) if steepest > 0 else most
-    return matrix, around_zero(2 / arb.pi() * change)
+    return matrix, _around_zero(2 / arb.pi() * change)
+
+
+def _around_zero(bound: arb) -> arb:
+    return arb(0, bound.abs_upper())
 
 
 def _exact(ball: arb) -> fmpq:
@@ -194,7 +197,7 @@ def _integral(path: _ExactPath[arb], bits: int) -> arb:
     half_pi = arb.pi() / 2
     weight = sum((abs(q.r) for q in path.partners), arb(0))
     fast = sum((abs(q.r) / q.p.sqrt() for q in path.partners), arb(0))
-    goal = power_of_two(-bits - 6)
+    goal = arb((1, -bits - 6))
     zero, one = arb(0), arb(1)
     cap = 2 * weight * _angle(*_CAP_HEIGHTS, (1 - arb(_CAP_HEIGHTS[1])) / 10)
     cap /= (1 - arb(_CAP_HEIGHTS[0])) * (1 - arb(_CAP_HEIGHTS[0])).sqrt()
@@ -205,7 +208,7 @@ def _integral(path: _ExactPath[arb], bits: int) -> arb:
     end = min(bits + 8, math.ceil((bits + 8 + max(_log2(fast), 0)) / 2))
     if path.halvings <= end:
         end = path.halvings
-        delta = power_of_two(-end)
+        delta = arb((1, -end))
         total += _panel(
             lambda x: _integrand(path, one, delta * (1 + x) / 2) * delta / 2,
             cap,
@@ -214,8 +217,8 @@ def _integral(path: _ExactPath[arb], bits: int) -> arb:
             bits,
         )
     else:
-        tail = weight * power_of_two(-end)
-        total += around_zero(half_pi * tail.min(fast * power_of_two(-2 * end - 1)))
+        tail = weight * arb((1, -end))
+        total += _around_zero(half_pi * tail.min(fast * arb((1, -2 * end - 1))))
     length = end * arb.const_log2()
     if end == 0:
         return total
@@ -253,7 +256,7 @@ def _panel(integrand: Callable[[arb], arb], bound: arb, height: fmpq, goal: arb,
     n = 8
     while n < needed:
         n += max(2, n // 16 * 2)
-    total = around_zero(arb(64) / 15 * bound * rho ** (-2 * n) / (1 - rho**-2))
+    total = _around_zero(arb(64) / 15 * bound * rho ** (-2 * n) / (1 - rho**-2))
     for x, weight in legendre_balls(n, bits + 20):
         total += weight * integrand(x)
     return total
