@@ -73,7 +73,7 @@ _SAID = re.compile(r"^ *(?:print\(.*)?\)  # (.*)$", re.M)
 _OPTION = re.compile(r"^:[\w-]+:.*$", re.M)
 # of Python's warnings on standard error the category, of loggers the level; what a run says of
 # itself is no fault of the page
-_COMPLAINT = re.compile(r"(?:\b(?!RunWarning)\w+Warning|WARNING|ERROR|error): ")
+_COMPLAINT = re.compile(r"\b(?:(?!RunWarning)\w+Warning|WARNING|ERROR|error): ")
 
 
 def _run_python(text: str, names: dict[str, object]) -> list[str]:
