@@ -6,6 +6,7 @@ import ast
 import functools
 import itertools
 import operator
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
@@ -142,33 +143,13 @@ class Values(Mapping[str, Any]):
         return len(list(iter(self)))
 
 
-class Extended(Mapping[str, Any]):
-    """Names in front of others; sums look up every name at every term."""
-
-    __slots__ = ("behind", "front")
-
-    def __init__(self, front: dict[str, Any], behind: Mapping[str, Any]) -> None:
-        self.front, self.behind = front, behind
-
-    def __getitem__(self, name: str) -> Any:
-        return self.front[name] if name in self.front else self.behind[name]
-
-    def __contains__(self, name: object) -> bool:
-        """Return whether there is such a name; nothing is computed for that."""
-        return name in self.front or name in self.behind
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*self.front, *self.behind]))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
 def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the values with more names in front; lazy ones stay lazy."""
-    if isinstance(values, Extended):
-        return Extended({**values.front, **names}, values.behind)
-    return Extended(dict(names), values)
+    """Return the values with more names in front; lazy ones stay lazy.
+
+    There are two maps at most, because sums look up every name at every term.
+    """
+    front, behind = values.maps if isinstance(values, ChainMap) else ({}, values)
+    return ChainMap({**front, **names}, behind)
 
 
 MAX_TERMS: Final = 2_000_000

@@ -151,6 +151,28 @@ def test_functions_that_are_one_with_fields_and_numbers_exchanged_are_integrated
     assert list(means.names.values()) == ["joint_1"]
 
 
+def test_a_field_of_which_the_function_is_a_polynomial_keeps_its_place() -> None:
+    """Two fields exchanged beside a third one, and the sign of all three."""
+    means = JointMeans()
+    one = Joint(LOGISTIC * Z[2], 2, 3, K[:2])
+    places = {Z[0]: -Z[1], Z[1]: -Z[0], Z[2]: -Z[2], K[0]: K[1], K[1]: K[0]}
+    other = Joint(one.function.xreplace(places), 2, 3, K[:2])
+    symbols = {K[0]: sp.Float(1.1), K[1]: sp.Float(-0.4)}
+    # the third field given the first two, by the law of normal variables
+    share = np.linalg.solve(COVARIANCE[:2, :2], COVARIANCE[:2, 2])
+    given = MEAN[2] + sum(share[n] * (Z[n] - MEAN[n]) for n in (0, 1))
+    for joint in (one, other):
+        call = means.mean(joint, COVARIANCE.tolist(), MEAN.tolist()).xreplace(symbols)
+        numbers = list(map(float, call.args))
+        covariance = np.zeros((3, 3))
+        covariance[np.triu_indices(3)] = numbers[:6]
+        found = mean_by_rule(one)(RULE, covariance, np.array(numbers[6:9]), np.array(numbers[9:]))
+        plane = Joint(joint.function.xreplace({Z[2]: given}), 2, 2, K[:2])
+        wanted = _by_squares(plane, COVARIANCE[:2, :2], MEAN, (1.1, -0.4))
+        assert found == pytest.approx(wanted, abs=1e-9)
+    assert list(means.names.values()) == ["joint_1"]
+
+
 def test_a_scalar_in_front_of_a_field_may_be_zero() -> None:
     """Two clusters, logistic loss: where outputs vanish, the slope of the loss is one half."""
     P = sd.System()
