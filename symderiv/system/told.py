@@ -15,6 +15,7 @@ from symderiv.foundation.documents.written_derivation import Derivation, Section
 from symderiv.foundation.errors import InputError
 from symderiv.keys.study_tables import letter_of
 from symderiv.lowering.means.closed_means import X, field_symbols
+from symderiv.lowering.means.joint_means import LARGEST_CONSTANT
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Field, LearningTime, Mean, Overlap, Size
@@ -237,9 +238,10 @@ class SystemEquations:
             )
         for joint, name in means.joints.names.items():
             number = name.partition("_")[2]
+            scalars = f" and scalars up to {LARGEST_CONSTANT:g}" if joint.constants else ""
             words = (
                 "By quadrature over the joint fields; largest error found, for variances up to "
-                f"{LARGEST_VARIANCE:g}: {means.error:.1e}."
+                f"{LARGEST_VARIANCE:g}{scalars}: {means.error:.1e}."
             )
             fields = ", ".join(sp.latex(each) for each in joint.fields)
             inner = rf"\left\langle {letters.doprint(joint.function)} \right\rangle_{{{fields}}}"

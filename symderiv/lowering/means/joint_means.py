@@ -45,7 +45,7 @@ __all__ = ["MOST_NONLINEAR", "Joint", "JointMeans", "mean_by_rule", "rule_for"]
 
 TOLERANCE, LAST_TOLERANCE = 1e-9, 1e-7
 """What the coarsest rule keeps, relative to means above 1, and the finest where none keeps it."""
-SAFETY = 5.0
+SAFETY, LARGEST_CONSTANT = 5.0, 1.5
 _SEED = 7
 _RANDOM = {1: 200, 2: 300, 3: 45, 4: 2}
 """How many random covariances are tried, by the number of fields that are integrated over."""
@@ -55,7 +55,7 @@ _FINEST |= {3: joint_rule(0.25, 12.0), 4: joint_rule(0.36, 9.0)}
 
 
 @dataclass(frozen=True)
-class Arrangement:
+class Placing:
     """The places of the fields and constants of a function in another one that it is equal to.
 
     Args:
@@ -163,7 +163,7 @@ class Joint:
             names.append(("sharpness", sharp))
         return *found, TemplateFunction(name, arguments, template, tuple(names), how)
 
-    def alike(self) -> Iterator[tuple[Joint, Arrangement]]:
+    def alike(self) -> Iterator[tuple[Joint, Placing]]:
         """Yield the functions that are this one with fields and constants exchanged, and all fields
         with the other sign.
 
@@ -174,7 +174,7 @@ class Joint:
         exchanged = itertools.permutations(constants) if len(constants) < 4 else [constants]
         rest = tuple(range(count, self.size))
         for sign, order, names in itertools.product((1, -1), [*orders], [*exchanged]):
-            arrangement = Arrangement(sign, (*order, *rest), names)
+            arrangement = Placing(sign, (*order, *rest), names)
             moved = (sign * self.fields[place] for place in arrangement.order)
             places = dict(zip(self.fields, moved, strict=True))
             places |= dict(zip(constants, names, strict=True))
@@ -206,7 +206,7 @@ class JointMeans:
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
         self.names: dict[Joint, str] = {}
-        self._known: dict[Joint, tuple[str, Arrangement]] = {}
+        self._known: dict[Joint, tuple[str, Placing]] = {}
         self.error, self.step, self.reach = 0.0, JOINT_STEPS[0], JOINT_REACHES[0]
 
     @property
@@ -246,12 +246,12 @@ class JointMeans:
             *(numbers[each] for each in joint.constants),
         )
 
-    def _found(self, joint: Joint) -> tuple[str, Arrangement]:
+    def _found(self, joint: Joint) -> tuple[str, Placing]:
         """Return the function that a mean is, a new one only if it is none of those there are."""
         for other, how in joint.alike():
             if other in self.names:
                 return self.names[other], how
-        return self._named(joint), Arrangement(1, tuple(range(joint.size)), joint.constants)
+        return self._named(joint), Placing(1, tuple(range(joint.size)), joint.constants)
 
     def with_slopes(self) -> JointMeans:
         """Return the same means with their derivatives by all arguments, by Price's theorem; the
@@ -343,7 +343,7 @@ def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
         covariances = covariances[::2]
     covariances += [*field_covariances(rng, _RANDOM[joint.nonlinear], size, LARGEST_VARIANCE)]
     for covariance in covariances:
-        constants = rng.uniform(-1.5, 1.5, len(joint.constants))
+        constants = rng.uniform(-LARGEST_CONSTANT, LARGEST_CONSTANT, len(joint.constants))
         yield covariance, rng.uniform(-0.5, 0.5, size), constants
 
 
