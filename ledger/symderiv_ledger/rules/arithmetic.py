@@ -148,8 +148,8 @@ def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str
 
     There are two maps at most, because sums look up every name at every term.
     """
-    front, behind = values.maps if isinstance(values, ChainMap) else ({}, values)
-    return ChainMap({**front, **names}, behind)
+    maps: Sequence[Any] = values.maps if isinstance(values, ChainMap) else [{}, values]
+    return ChainMap({**maps[0], **names}, maps[1])
 
 
 MAX_TERMS: Final = 2_000_000
