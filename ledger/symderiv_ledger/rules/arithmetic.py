@@ -143,13 +143,17 @@ class Values(Mapping[str, Any]):
         return len(list(iter(self)))
 
 
+class _Extended(ChainMap[str, Any]):
+    """A dictionary of names in front of other values, in which nothing is computed by asking."""
+
+
 def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values with more names in front; lazy ones stay lazy.
 
     There are two maps at most, because sums look up every name at every term.
     """
-    maps: Sequence[Any] = values.maps if isinstance(values, ChainMap) else [{}, values]
-    return ChainMap({**maps[0], **names}, maps[1])
+    maps: Sequence[Any] = values.maps if isinstance(values, _Extended) else [{}, values]
+    return _Extended({**maps[0], **names}, maps[1])
 
 
 MAX_TERMS: Final = 2_000_000
