@@ -164,7 +164,8 @@ def _system_run(
         system,
         str(path),
         {name: variables[name] for name in dims if BY in name},
-        {name: str(attributes[name]) for name in ("events",) if name in attributes},
+        {name: str(attributes[name]) for name in ("events", "means_error") if name in attributes},
+        warnings=tuple(filter(None, str(attributes.get("warnings", "")).split("\n"))),
     )
 
 

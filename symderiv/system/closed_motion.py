@@ -11,6 +11,7 @@ from symderiv_codegen import Array, Assignment, Procedure, Program, Vector
 from sympy.core.function import AppliedUndef
 
 from symderiv.foundation.errors import NotClosed, NotYetError
+from symderiv.lowering.means.closed_means import upper_triangle
 from symderiv.numerics import GAUSSIAN
 from symderiv.statement.register import Overlap
 from symderiv.statement.stated_motion import ALL, StatedEquations
@@ -151,6 +152,32 @@ class Closed:
         return _Writer(self).program()
 
     @cached_property
+    def extents(self) -> Mapping[str, sp.Expr]:
+        """How large the numbers are that means by quadrature are taken at: the largest variance of
+        a field, and the largest mean of a field and scalar in modulus; nothing without such means.
+        """
+        found: dict[str, list[sp.Expr]] = {"variance": [], "mean": [], "scalar": []}
+        for call in set().union(*(each.atoms(AppliedUndef) for each in self._expressions)):
+            size = self.means.fields_of(str(call.func))
+            if size is None:
+                continue
+            triangle = size * (size + 1) // 2
+            pairs = zip(upper_triangle(size), call.args, strict=False)
+            found["variance"] += [each for (i, j), each in pairs if i == j]
+            found["mean"] += map(sp.Abs, call.args[triangle : triangle + size])
+            found["scalar"] += map(sp.Abs, call.args[triangle + size :])
+        largest = {name: sorted(set(values), key=str) for name, values in found.items() if values}
+        # not compared with each other, which takes long
+        return {name: sp.Max(*values, evaluate=False) for name, values in largest.items()}
+
+    @cached_property
+    def extent_program(self) -> Program:
+        """A program with one procedure for each of these."""
+        writer = _Writer(self)
+        procedures = tuple(writer.average(name, value) for name, value in self.extents.items())
+        return replace(self.program, procedures=procedures, state=None, parameters=None)
+
+    @cached_property
     def differentiable_program(self) -> Program:
         """The same with the derivatives of means by quadrature.
 
@@ -214,7 +241,6 @@ class _Writer:
 
     def program(self) -> Program:
         closed, state, parameters = self.closed, self._state(), self._parameters()
-        fields = (*state, *parameters, *self._clock)
         return Program(
             name="system",
             title="Order parameters of a stated learning problem.",
@@ -225,8 +251,8 @@ class _Writer:
             functions=closed.means.all_functions,
             constants=closed.means.constants,
             procedures=(
-                *(self._observation(name, fields) for name in closed.observables),
-                self._rates(fields),
+                *(self.average(name, value) for name, value in closed.observables.items()),
+                self._rates((*state, *parameters, *self._clock)),
             ),
             state=Vector("state", tuple(state)),
             parameters=Vector("parameters", tuple(parameters)),
@@ -259,11 +285,11 @@ class _Writer:
     def _of_pair(self, first: SlowVector, second: SlowVector) -> sp.Expr:
         return self._element(self._overlap(self.closed.ordered(first, second)))
 
-    def _observation(self, name: str, fields: tuple[Array, ...]) -> Procedure:
-        """Return the procedure of an observable."""
-        body = _ProcedureBody(self)
+    def average(self, name: str, value: sp.Expr) -> Procedure:
+        """Return the procedure of an observable, or of another number that a state has."""
+        body, fields = _ProcedureBody(self), (*self._state(), *self._parameters(), *self._clock)
         output = Array(f"{name}__mean", (), f"the average {name}")
-        body.assign(sp.Symbol(output.name), self.closed.observables[name])
+        body.assign(sp.Symbol(output.name), value)
         return body.procedure(f"observe_{name}", f"The average {name}.", fields, (output,))
 
     def _rates(self, fields: tuple[Array, ...]) -> Procedure:

@@ -14,6 +14,7 @@ from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, Piecewise
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.flows.run_errors import first_tolerance, measured, why_missed
 from symderiv.system.closed_motion import BEGIN, overlap_name, scalar_name
+from symderiv.system.means_extent import RunOfMeans
 from symderiv.system.system_trajectory import SystemRun
 from symderiv.system.varied_system import SystemPoint
 
@@ -147,7 +148,9 @@ class PointRun(PiecewiseRun):
         rows, names = best.result, layout.shown(self.point.given)
         times = self.goal.alpha[: rows.reached]
         values = layout.unpacked(rows.results, self.point.constants, names)
-        values |= solver.observed(rows.results, self.course.held(times), times)
+        held = self.course.held(times)
+        values |= solver.observed(rows.results, held, times)
+        means = RunOfMeans(solver, times, rows.results, held)
         tolerance = self.goal.relative_tolerance
         missed = best.reached > tolerance and rows.cause == "done"
         return SystemRun(
@@ -159,5 +162,7 @@ class PointRun(PiecewiseRun):
             best.reached,
             layout.parameter_values(self.point.parameters),
             {name: layout.dimensions(name) for name in names},
+            attributes=means.attributes,
             missed=why_missed(tolerance, best) if missed else "",
+            warnings=tuple(means.warnings(tolerance)),
         )

@@ -195,7 +195,8 @@ class StatedSystem(Language):
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
         followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
         run = followed.integrated(RunWanted.of(sensitivities, events, until), max_steps, progress)
-        warn_caller(run.failure())
+        for message in (*run.warnings, run.failure()):
+            warn_caller(message)
         return replace(run, system=self)
 
     def report(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from symderiv_codegen import Assignment
 
-from symderiv.foundation.errors import InputError, NotYetError, warn_caller
+from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.events.asked import Event
 from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.flows.courses import Course, Goal
@@ -133,10 +133,6 @@ class FollowedSystem(Followed):
                 argument="events",
             )
         return super().condition(event, seen)
-
-    def warned(self, run: SystemRun, message: str) -> SystemRun:
-        warn_caller(message)
-        return run
 
     def entry(self, text: str) -> tuple[str, tuple[int, ...]]:
         """Return what is observed, and the place in it: ``"w.B[1,2]"`` is w.B at (0, 1).

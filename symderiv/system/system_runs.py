@@ -259,12 +259,30 @@ class Solver:
             names: The names of the observables, all when left out.
         """
         times = np.zeros(len(states)) if alpha is None else alpha
+        asked = self.closed.observables if names is None else names
+        functions = {name: self._observing.function(f"observe_{name}") for name in asked}
+        return self.evaluated(self.closed.program, functions, states, constants, times)
+
+    def evaluated(
+        self,
+        program: Program,
+        functions: Mapping[str, Callable[..., float]],
+        states: np.ndarray,
+        constants: np.ndarray,
+        times: np.ndarray,
+    ) -> dict[str, np.ndarray]:
+        """Return numbers that states have, by name, shape (P,) each.
+
+        Args:
+            program: Its procedures say what the functions read.
+            functions: The functions by name.
+            states, constants, times: As of :meth:`observed`.
+        """
         rows = np.broadcast_to(constants, (len(states), constants.shape[-1]))
         packings = self.layout.packing("state"), self.layout.packing("parameters")
         by_name = {}
-        for name in self.closed.observables if names is None else names:
-            function = self._observing.function(f"observe_{name}")
-            procedure = self.closed.program.procedure(f"observe_{name}")
+        for name, function in functions.items():
+            procedure = program.procedure(f"observe_{name}")
             assert procedure is not None
             values = []
             for state, row, time in zip(states, rows, times, strict=True):

@@ -45,7 +45,9 @@ class SystemRun(FollowedResult, CurveResult):
         system: The statement.
         output: The file it was written to, if any.
         further: Derivatives by name, ``"w.B_by_eta"``; see :meth:`sensitivity`.
-        attributes: What files say of the run besides.
+        attributes: What files say of the run besides; ``"means_error"`` is the error of means by
+            quadrature, the largest found where the run went, if there are such means.
+        warnings: What is to be said of the accuracy of the equations, one line each.
         missed: Why the tolerance that was asked for was not reached; empty if it was.
     """
 
@@ -62,6 +64,7 @@ class SystemRun(FollowedResult, CurveResult):
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
     attributes: Mapping[str, str] = field(default_factory=dict)
     missed: str = ""
+    warnings: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> np.ndarray:
         arrays = self.arrays()
@@ -90,7 +93,8 @@ class SystemRun(FollowedResult, CurveResult):
         if self.alpha.size:
             rows += [(f"{name} at the end", value[-1]) for name, value in self.values.items()]
         failure = self.failure()
-        notes = [] if failure is None else [self.missed or f"T{failure[1:]}."]
+        notes = [f"warning: {warning}" for warning in self.warnings]
+        notes += [] if failure is None else [self.missed or f"T{failure[1:]}."]
         return Summary("trajectory of a system", rows, notes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,6 +126,7 @@ class SystemRun(FollowedResult, CurveResult):
             "steps": self.steps,
             "rhs_evaluations": self.rhs_evaluations,
             "error": self.error,
+            "warnings": "\n".join(self.warnings),
             "symderiv_version": __version__,
             **self.attributes,
         }

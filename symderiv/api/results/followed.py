@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
     from symderiv.integrate.flows.courses import Course
     from symderiv.integrate.flows.study_flow import Flow
-    from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
 _FIRST_STEP, _SECOND_STEP = 2e-3, 1e-2
@@ -131,9 +130,6 @@ class FollowedStudy(Followed):
             return None
         level = PLATEAU[event.name] * float(height)
         return Condition(f"generalization_error < {level!r}", self.readable)
-
-    def warned(self, run: Trajectory, message: str) -> Trajectory:
-        return replace(run, warnings=(*run.warnings, message))
 
 
 def with_numbers(study: Study, numbers: Mapping[str, float]) -> Study:

@@ -53,17 +53,30 @@ def activation_warnings(
     error = max(float(known["activation_error"]), float(known["activation_derivative_error"]))
     if beyond is not None and beyond.error > error:
         error = beyond.error
-    if error <= 0.2 * relative_tolerance:
+    what = {"mixture": "the activation enters the equations with an error", "quadrature": BY_RULE}
+    cause = f"activation: {what[str(known['activation_method'])]}"
+    return near_tolerance(cause, error, relative_tolerance, "time.relative_tolerance")
+
+
+NEAR = 0.2
+"""From which part of a tolerance on an error of the equations is worth a warning."""
+BY_RULE = "the means in the equations are computed with an error (largest found)"
+
+
+def near_tolerance(cause: str, error: float, tolerance: float, key: str) -> list[str]:
+    """Return a line if an error of the equations is above or close to the tolerance of a run.
+
+    Args:
+        cause: What has the error, in words.
+        error, tolerance: Both.
+        key: What the tolerance is called.
+    """
+    if error <= NEAR * tolerance:
         return []
-    what = {
-        "mixture": "the activation enters the equations with an error",
-        "quadrature": "the means in the equations are computed with an error (largest found)",
-    }
-    beside = "above" if error > relative_tolerance else "close to"
-    cause = what[str(known["activation_method"])]
+    beside = "above" if error > tolerance else "close to"
     return [
-        f"activation: {cause} of up to {error:.1e}, which is {beside} "
-        f"time.relative_tolerance = {relative_tolerance:g}; results are no more accurate than it"
+        f"{cause} of up to {error:.1e}, which is {beside} {key} = {tolerance:g}; results are no "
+        "more accurate than it"
     ]
 
 
@@ -181,11 +194,9 @@ def range_warnings(
         tail = "for which it was not measured"
         if not math.isnan(beyond.error):
             tail = f"for which a wider search finds up to {beyond.error:.1e}"
-        lines.append(
-            f"activation: the error of the means, {float(known['activation_error']):.1e}, is that "
-            f"for fields of {limits}; {_from(trajectory, beyond.since)} there are larger ones, up "
-            f"to {reached}, {tail}"
-        )
+        stated = f"activation: the error of the means, {float(known['activation_error']):.1e}"
+        since = float(trajectory.alpha[beyond.since])
+        lines.append(beyond_line(stated, limits, since, reached, tail))
     weights = np.abs(trajectory.v).sum(axis=-1) + float(np.abs(trajectory.teacher_weights).sum())
     uncertain = 0.5 * weights**2 * float(known["activation_pair_error"])
     below = np.nonzero(trajectory.generalization_error < 10 * uncertain)[0]
@@ -195,6 +206,14 @@ def range_warnings(
             f"means by quadrature, which changes it by up to {float(uncertain[below[0]]):.1e}"
         )
     return lines
+
+
+def beyond_line(stated: str, limits: str, since: float, reached: str, tail: str) -> str:
+    """Return a line that says where a run leaves the range for which an error is stated."""
+    return (
+        f"{stated}, is that for fields of {limits}; from alpha = {since:.4g} on there are larger "
+        f"ones, up to {reached}, {tail}"
+    )
 
 
 def _from(trajectory: Trajectory, number: int) -> str:

@@ -144,10 +144,6 @@ class Followed(ABC):
             needs: The averages that are observed, all when left out.
         """
 
-    @abstractmethod
-    def warned(self, run: Any, message: str) -> Any:
-        """Return a run that has, or has given, a warning."""
-
     def condition(self, event: Event, seen: SeenRun | None = None) -> Condition | None:
         """Return the condition of an event; None where that is known of no run, or not of this one.
 
@@ -235,7 +231,8 @@ class Followed(ABC):
         last = found[until.name]
         if math.isinf(last.time):
             said = f"{last.name} does not happen up to alpha = {run.alpha[-1]:g}"
-            return self.warned(run, f"until: {said}; ask for a later end")
+            message = f"until: {said}; ask for a later end"
+            return replace(run, warnings=(*run.warnings, message))
         return run_at(np.append(run.alpha[run.alpha < last.time], last.time))
 
 

@@ -43,9 +43,9 @@ from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINE
 
 __all__ = ["MOST_NONLINEAR", "Joint", "JointMeans", "mean_by_rule", "rule_for"]
 
-TOLERANCE, LAST_TOLERANCE = 1e-9, 1e-7
+TOLERANCE, LAST_TOLERANCE = 1e-10, 1e-7
 """What the coarsest rule keeps, relative to means above 1, and the finest where none keeps it."""
-SAFETY, LARGEST_CONSTANT = 5.0, 1.5
+SAFETY, LARGEST_MEAN, LARGEST_CONSTANT = 5.0, 1.0, 1.5
 _SEED = 7
 _RANDOM = {1: 200, 2: 300, 3: 45, 4: 2}
 """How many random covariances are tried, by the number of fields that are integrated over."""
@@ -220,6 +220,11 @@ class JointMeans:
             "JOINT_LARGEST_VARIANCE": LARGEST_VARIANCE,
         }
 
+    @property
+    def finer(self) -> dict[str, tuple[float, ...]]:
+        """The constant that is a much finer rule."""
+        return {"JOINT_RULE": joint_rule(0.7 * self.step, self.reach + 1.5)} if self.names else {}
+
     def mean(
         self, joint: Joint, covariance: Sequence[Sequence[sp.Expr]], means: Sequence[sp.Expr]
     ) -> sp.Expr:
@@ -298,7 +303,8 @@ def rule_for(joint: Joint) -> tuple[JointRule, float]:
     """Return the coarsest rule that keeps the tolerance, else the finest, and its largest error.
 
     The search for errors compares with the finest rule that is affordable in so many dimensions, at
-    covariances up to variance ``LARGEST_VARIANCE``, with means and constants of order 1.
+    covariances up to variance ``LARGEST_VARIANCE``, means up to ``LARGEST_MEAN`` and constants up
+    to ``LARGEST_CONSTANT`` in modulus.
 
     Raises:
         NotYetError: No rule keeps ``LAST_TOLERANCE``.
@@ -344,7 +350,7 @@ def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
     covariances += [*field_covariances(rng, _RANDOM[joint.nonlinear], size, LARGEST_VARIANCE)]
     for covariance in covariances:
         constants = rng.uniform(-LARGEST_CONSTANT, LARGEST_CONSTANT, len(joint.constants))
-        yield covariance, rng.uniform(-0.5, 0.5, size), constants
+        yield covariance, rng.uniform(-LARGEST_MEAN, LARGEST_MEAN, size), constants
 
 
 def mean_by_rule(joint: Joint) -> Callable[[JointRule, Matrix, Matrix, Matrix], float]:

@@ -23,7 +23,7 @@ from symderiv.lowering.means.numeric_activation import NumericActivation
 from symderiv.lowering.means.patterns import Kind
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, chosen_rule
 from symderiv.lowering.means.quadrature_means import FactorMeans
-from symderiv.lowering.means.quadrature_rules import MeanRule
+from symderiv.lowering.means.quadrature_rules import MeanRule, finer
 
 MOST_FACTORS = 4
 """Fields of one product; more are refused."""
@@ -238,6 +238,14 @@ class ProductMeans:
             "QUADRATURE_LARGEST_VARIANCE": LARGEST_VARIANCE,
             **self.by_number.kinks,
         }
+
+    @property
+    def finer(self) -> dict[str, Constant]:
+        """The constants that are a much finer rule."""
+        if not self.names:
+            return {}
+        rule = finer(self.rule[0])
+        return {"QUADRATURE_RULE": rule.four, "QUADRATURE_PAIR_RULE": rule.two}
 
 
 def _by_number(

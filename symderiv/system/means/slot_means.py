@@ -160,9 +160,20 @@ class SlotMeans:
         return {**self.joints.constants, **self.products.constants}
 
     @property
+    def finer_constants(self) -> dict[str, Constant]:
+        """The constants with much finer rules."""
+        return {**self.constants, **self.joints.finer, **self.products.finer}
+
+    @property
     def by_quadrature(self) -> bool:
         """True if any mean is an integral."""
         return bool(self.joints.names or self.products.names)
+
+    def fields_of(self, name: str) -> int | None:
+        """Return how many fields a function by quadrature has; None for any other function."""
+        joints = {called: joint.size for joint, called in self.joints.names.items()}
+        products = {called: len(kinds) for kinds, called in self.products.names.items()}
+        return {**joints, **products}.get(name)
 
     @property
     def error(self) -> float:

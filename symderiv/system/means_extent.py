@@ -1,0 +1,115 @@
+"""Where along a run of a system the error of its means by quadrature is known, and how large it is.
+
+That error is stated for fields and scalars up to some size. A run tells by its own fields whether
+it stayed there; where it did not, its rates are compared with those of a much finer rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from symderiv_codegen import print_fast, print_numba
+
+from symderiv.integrate.flows.activation_error import (
+    BY_RULE,
+    NEAR,
+    beyond_line,
+    near_tolerance,
+)
+from symderiv.lowering.means.joint_means import LARGEST_CONSTANT, LARGEST_MEAN
+from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
+from symderiv.lowering.means.uncompiled import uncompiled
+from symderiv.storage.kernels import kept_module
+from symderiv.system.system_runs import Solver
+
+_COMPARED = 8
+"""At how many times outside of the stated range rates are compared."""
+
+_ALLOWED = {
+    "variance": ("variance up to", LARGEST_VARIANCE),
+    "mean": ("means up to", LARGEST_MEAN),
+    "scalar": ("scalars up to", LARGEST_CONSTANT),
+}
+
+
+@dataclass(frozen=True)
+class RunOfMeans:
+    """A run of a system, for what is known of its means by quadrature, if it has any.
+
+    Attributes:
+        solver: The equations.
+        alpha: Times, shape (P,).
+        states: States at them, shape (P, n).
+        constants: Constants of the equations at them, shape (P, m).
+    """
+
+    solver: Solver
+    alpha: np.ndarray
+    states: np.ndarray
+    constants: np.ndarray
+
+    @cached_property
+    def extents(self) -> dict[str, np.ndarray]:
+        """The largest variance, mean and scalar of any mean, shape (P,) each."""
+        closed = self.solver.closed
+        if not closed.extents:
+            return {}
+        module = uncompiled(print_numba(closed.extent_program))
+        functions = {name: getattr(module, f"observe_{name}") for name in closed.extents}
+        return self.solver.evaluated(
+            closed.extent_program, functions, self.states, self.constants, self.alpha
+        )
+
+    @cached_property
+    def outside(self) -> np.ndarray:
+        """The numbers of the times at which some mean is beyond what its error is stated for."""
+        beyond = np.zeros(self.alpha.size, bool)
+        for name, found in self.extents.items():
+            beyond |= found > _ALLOWED[name][1]
+        return np.flatnonzero(beyond)
+
+    @cached_property
+    def changed(self) -> float:
+        """How much a much finer rule changes rates at some of these times, at most."""
+        closed = self.solver.closed
+        finer = replace(closed.program, constants=closed.means.finer_constants)
+        rates = self.solver.right_hand_side, kept_module(print_fast(finer)).specialised(1)
+        count = min(_COMPARED, self.outside.size)
+        largest = 0.0
+        for n in self.outside[np.linspace(0, self.outside.size - 1, count).astype(int)]:
+            slopes = np.empty((2, self.states.shape[1]))
+            for rate, slope in zip(rates, slopes, strict=True):
+                sizes = self.solver.layout.sizes
+                rate(float(self.alpha[n]), self.states[n], sizes, self.constants[n], slope)
+            largest = max(largest, float(np.max(np.abs(slopes[1] - slopes[0]))))
+        return largest
+
+    @property
+    def error(self) -> float:
+        """The error of the means, the largest found where the run went."""
+        stated = self.solver.closed.means.error
+        return max(stated, self.changed) if self.outside.size else stated
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """What files say of it."""
+        return {"means_error": f"{self.error:.2g}"} if self.extents else {}
+
+    def warnings(self, tolerance: float) -> Iterator[str]:
+        """Yield what is to be said of the means of a run with a tolerance, one line each."""
+        if not self.extents or not self.alpha.size:
+            return
+        yield from near_tolerance(f"means: {BY_RULE}", self.error, tolerance, "relative_tolerance")
+        if self.outside.size and self.changed > NEAR * tolerance:
+            stated = f"means: the error by quadrature, {self.solver.closed.means.error:.1e}"
+            limits = ", ".join(
+                f"{_ALLOWED[name][0]} {_ALLOWED[name][1]:g}" for name in self.extents
+            )
+            largest = {name: float(np.max(found)) for name, found in self.extents.items()}
+            past = [n for n, size in largest.items() if size > _ALLOWED[n][1]]
+            reached = ", ".join(f"{name} {largest[name]:.3g}" for name in past)
+            tail = f"where a much finer rule changes rates by up to {self.changed:.1e}"
+            yield beyond_line(stated, limits, float(self.alpha[self.outside[0]]), reached, tail)

@@ -1,0 +1,83 @@
+"""How far the error of means by quadrature is known along runs of systems, and what is said of it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import symderiv as sd
+from symderiv.foundation.errors import RunWarning
+from symderiv.system.means_extent import RunOfMeans
+
+pytestmark = pytest.mark.turns(4)
+
+
+def _logistic(activation: str = "erf") -> sd.System:
+    """Two clusters, told apart by one unit with a trained output weight."""
+    P = sd.System()
+    label, U = P.latents("label", "rademacher"), P.vectors("U", fixed=True)
+    x, g = P.inputs("x") + label * U, sd.activation(activation)
+    w, a = P.vectors("w"), P.scalars("a")
+    P.descend(sp.log(1 + sp.exp(-label * a * g(w @ x))), {w: 1.0, a: 1.0})
+    return P
+
+
+START = {"U.U": 1.0, "U.w": 0.3, "w.w": 0.5, "a": 0.4}
+
+
+def _followed(P: sd.System, alpha: list[float]) -> tuple[sd.SystemRun, RunOfMeans]:
+    run = P.solve(alpha=alpha, initial=START)
+    layout = P.solver.layout
+    names = {name: run[name] for name in layout.shown(START)}
+    rows = [layout.packed({n: v[t] for n, v in names.items()}, {}) for t in range(run.alpha.size)]
+    states, constants = (np.array([row[n] for row in rows]) for n in (0, 1))
+    return run, RunOfMeans(P.solver, run.alpha, states, constants)
+
+
+def test_a_run_tells_how_large_its_fields_and_scalars_became() -> None:
+    """erf is a sign with noise of its own, so that its argument is the field over the root of 2."""
+    run, means = _followed(_logistic("tanh"), [0.0, 2.0, 40.0])
+    assert means.extents["variance"] == pytest.approx(run["w.w"])
+    assert means.extents["mean"] == pytest.approx(np.abs(run["U.w"]))
+    assert means.extents["scalar"] == pytest.approx(np.abs(run["a"]))
+    assert list(means.outside) == [2]
+    assert run.attributes["means_error"] == f"{means.error:.2g}"
+
+
+def test_a_rule_that_is_too_coarse_for_a_run_is_noticed() -> None:
+    P = _logistic("tanh")
+    _, means = _followed(P, [0.0, 40.0])
+    assert means.changed < 1e-9
+    joints = P.solver.closed.means.joints
+    before = P.rates({**START, "a": 3.0, "w.w": 4.0})["a"]
+    joints.step = 2.5
+    closed = replace(P.solver.closed)  # whose program is not written yet
+    coarse = replace(means, solver=type(P.solver)(closed))
+    joints.step = 1.2
+    assert coarse.changed > 1e-6
+    assert any("a much finer rule changes rates" in line for line in coarse.warnings(1e-9))
+    assert before == pytest.approx(P.rates({**START, "a": 3.0, "w.w": 4.0})["a"])
+
+
+def test_an_error_above_the_tolerance_is_said_and_kept(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    P = _logistic("tanh")
+    with pytest.warns(RunWarning, match="means in the equations .* above relative_tolerance"):
+        run = P.solve(alpha=[1.0], initial=START, relative_tolerance=1e-13)
+    assert "warning: means" in run.to_text()
+    run.save(tmp_path / "run.nc")
+    again = sd.open(tmp_path / "run.nc")
+    assert (again.warnings, again.attributes) == (run.warnings, run.attributes)
+
+
+def test_closed_means_have_no_error() -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    P.descend((sp.erf(w @ x) - sp.erf(B @ x)) ** 2, {w: 0.1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = P.solve(end=1, points=2, initial={"w.w": 9.0, "w.B": 0.1, "B.B": 9.0})
+    assert run.attributes == {} and run.warnings == ()
