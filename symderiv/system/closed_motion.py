@@ -153,8 +153,8 @@ class Closed:
 
     @cached_property
     def extents(self) -> Mapping[str, sp.Expr]:
-        """How large the numbers are that means by quadrature are taken at: the largest variance of
-        a field, and the largest mean of a field and scalar in modulus; nothing without such means.
+        """The largest variance of a field, mean of a field and scalar, the latter two in modulus,
+        at which means by quadrature are taken; nothing without such means.
         """
         found: dict[str, list[sp.Expr]] = {"variance": [], "mean": [], "scalar": []}
         for call in set().union(*(each.atoms(AppliedUndef) for each in self._expressions)):

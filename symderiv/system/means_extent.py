@@ -1,4 +1,4 @@
-"""Where along a run of a system the error of its means by quadrature is known, and how large it is.
+"""The error of means by quadrature along a run of a system.
 
 That error is stated for fields and scalars up to some size. A run tells by its own fields whether
 it stayed there; where it did not, its rates are compared with those of a much finer rule.
@@ -73,7 +73,7 @@ class RunOfMeans:
 
     @cached_property
     def changed(self) -> float:
-        """How much a much finer rule changes rates at some of these times, at most."""
+        """The most by which a much finer rule changes rates at some of these times."""
         closed = self.solver.closed
         finer = replace(closed.program, constants=closed.means.finer_constants)
         rates = self.solver.right_hand_side, kept_module(print_fast(finer)).specialised(1)
@@ -95,7 +95,7 @@ class RunOfMeans:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """What files say of it."""
+        """The attributes that files have of it."""
         return {"means_error": f"{self.error:.2g}"} if self.extents else {}
 
     def warnings(self, tolerance: float) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How far the error of means by quadrature is known along runs of systems, and what is said of it."""
+"""How far the error of means by quadrature is known along runs of systems."""
 
 from __future__ import annotations
 
@@ -80,4 +80,5 @@ def test_closed_means_have_no_error() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run = P.solve(end=1, points=2, initial={"w.w": 9.0, "w.B": 0.1, "B.B": 9.0})
-    assert run.attributes == {} and run.warnings == ()
+    assert run.attributes == {}
+    assert run.warnings == ()
