@@ -1,13 +1,15 @@
-"""``System`` with ensembles, sweeps and maps, which belong to rooms above the statement."""
+"""``System`` with what belongs to rooms above the statement: runs, ensembles, sweeps and maps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from symderiv.api.results.runs.grids import MapMade, SweepMade
+from symderiv.api.results.runs.run_asked import RunAsked
 from symderiv.foundation.errors import InputError, check_one_of, warn_caller
 from symderiv.foundation.named_arguments import taken, taking
 from symderiv.foundation.progress import Progress, following, progress_bar
@@ -27,10 +29,128 @@ if TYPE_CHECKING:
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
     from symderiv.sweeps.system_grid import SweptSystem
+    from symderiv.system.system_trajectory import SystemRun
 
 
 class System(stated_system.StatedSystem):
     __doc__ = stated_system.StatedSystem.__doc__
+
+    def solve(
+        self,
+        end: float | None = None,
+        *,
+        points: int | None = None,
+        spacing: Spacing | None = None,
+        alpha: Any = None,
+        initial: Mapping[str, Any],
+        relative_tolerance: float = 1e-9,
+        absolute_tolerance: float = 1e-14,
+        sensitivities: Sequence[str] = (),
+        events: Sequence[str | Event] = (),
+        until: str | Event | None = None,
+        certify: bool | str | PathLike[str] = False,
+        radius: float | None = None,
+        digits: int | None = None,
+        max_steps: int = 100_000_000,
+        progress: Any = None,
+        **parameters: Any,
+    ) -> SystemRun:
+        """Integrate the equations from α = 0.
+
+        Args:
+            end: The last α.
+            points: How many times are returned up to the end; the first is 0 (200 when left out).
+            spacing: Their spacing, as of problems: "log" or "linear" ("linear" when left out).
+            alpha: The ascending times at which results are wanted, instead of these three.
+            initial: The state at α = 0, as in ``rates``.
+            relative_tolerance, absolute_tolerance: The tolerances of the result.
+            sensitivities: Names of numbers by which order parameters and observables are
+                differentiated, see :meth:`SystemRun.sensitivity`: parameters ("eta"), initial
+                values that are one number ("initial.u"), arguments of models ("inputs.x.exponent").
+            events: Conditions on order parameters and observables, as ``"error < 1e-3"``, or events
+                made by :func:`symderiv.event`: the first time at which each of them holds is
+                located, and differentiated by ``sensitivities``; see :attr:`SystemRun.events`. Of
+                steps over batches it is the first step after which it holds, without derivatives.
+            until: An event at which the run ends. Its time is the last of the run; a run on which
+                it does not happen goes on to its end, with a warning.
+            certify: Also prove the run, if all means are closed: :attr:`SystemRun.enclosures` are
+                balls that contain the exact order parameters and observables at all times, and the
+                times of events are enclosed; see
+                :class:`symderiv.api.results.equations.certified.Enclosure`. A file instead of True:
+                also write the proof there, see :meth:`SystemRun.certificate`.
+            radius: The largest radius of these balls, between 1e-200 and 1e-3; 1e-12 when left out.
+            digits: Decimal places that the balls fix, instead of ``radius``, which is then
+                10^-digits.
+            max_steps: Steps after which a run is given up.
+            progress: Called about ten times a second with the time and the number of steps.
+            parameters: Values that differ from the defaults.
+
+        Returns:
+            A run with ``run.alpha`` and, by name, order parameters and observables with α first.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: A name is missing or unknown, or a condition cannot be read.
+            NotYetError: A mean has no derivative; a number by which the run is differentiated
+                changes when something jumps; or a run is to be proved that has means without
+                closed form, steps over batches, or time in its equations.
+            ToleranceError: The radius was not reached.
+        """
+        from symderiv.api.results.equations.certified import enclosed_system_run, radius_of
+        from symderiv.integrate.flows.courses import Goal
+        from symderiv.integrate.flows.event_times import RunWanted
+        from symderiv.system.system_following import FollowedSystem
+        from symderiv.system.varied_system import VariedSystem
+
+        asked = RunAsked(sensitivities, events, until, certify, radius, digits)
+        target, size = asked.target(), radius_of(radius, digits)
+        times = self.solver.times(asked_times(end, alpha, points, spacing))
+        goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
+        followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
+        run = followed.integrated(RunWanted.of(sensitivities, events, until), max_steps, progress)
+        if asked.certify:
+            with progress_bar(None) as update:
+                run = enclosed_system_run(run, followed, size, update)
+        if target is not None:
+            run.enclosure.save(target)
+        for message in (*run.warnings, run.failure()):
+            warn_caller(message)
+        return replace(run, system=self)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        initial: Mapping[str, Any],
+        dimension: int | None = None,
+        runs: int = 4,
+        seed: int = 0,
+        force: bool = False,
+        **solving: Any,
+    ) -> Path:
+        """Solve, simulate if an input dimension is given, and write one HTML page about it.
+
+        Args:
+            path: The file.
+            initial: The state at α = 0, as in ``rates``.
+            dimension, runs, seed: As in ``simulate``; without a dimension nothing is simulated.
+            force: Replace a file even if symderiv did not write it.
+            solving: Times and tolerances as in ``solve``, and values of parameters.
+
+        Returns:
+            The path of the page.
+        """
+        from symderiv.foundation.outputs import Output
+
+        Output(path, "html", force=force)  # refused before anything is computed
+        run = self.solve(initial=initial, **solving)
+        simulation = None
+        if dimension is not None:
+            simulated = {k: v for k, v in solving.items() if not k.endswith("_tolerance")}
+            simulation = self.simulate(
+                dimension, runs=runs, initial=initial, seed=seed, **simulated
+            )
+        return run.report(path, simulation=simulation, force=force)
 
     def jacobian(
         self, state: Mapping[str, Any], *, digits: int = 15, **parameters: Any

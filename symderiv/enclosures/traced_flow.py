@@ -1,7 +1,8 @@
-"""The equations of a run as lists of operations in exact numbers."""
+"""Equations as lists of operations in exact numbers: those of any run, and those of studies."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,10 +11,12 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from flint import arb
 
 from symderiv.enclosures.traced_module import continued, traced
-from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.packing import Packing
+from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.lowering.programs.exported import kept_program
 from symderiv.lowering.programs.precise_module import precise_module
 from symderiv.precision.balls.operations import Operations
@@ -22,113 +25,117 @@ if TYPE_CHECKING:
     import sympy as sp
     from symderiv_codegen import Procedure, Program
 
+    from symderiv.integrate.events.conditions import Condition
     from symderiv.integrate.flows.study_flow import Flow
 
 
+#: The name of a field of the state, and the place of a number in it.
+Place = tuple[str, int]
+
+
 @dataclass(frozen=True)
-class TracedFlow:
-    """A flow of which every number is exact: the shortest decimal of its double, or a formula.
+class ExactVectors:
+    """A state and constants, each number of which is exact: the shortest decimal of its double, or
+    a formula.
 
     Attributes:
-        flow: The same in doubles.
-        program: Its equations.
-        module: The functions of the program in numbers of any kind.
+        begin, constants: In doubles.
+        state, parameters: How they are packed.
         exact: SymPy's numbers, made of roots, by the names of fields all of whose entries they are.
     """
 
-    flow: Flow
-    program: Program
-    module: SimpleNamespace
+    begin: np.ndarray
+    constants: np.ndarray
+    state: Packing
+    parameters: Packing
     exact: Mapping[str, sp.Expr]
 
-    @classmethod
-    def of(cls, flow: Flow, exact: Mapping[str, sp.Expr]) -> TracedFlow:
-        """Return the equations of a flow.
+    @cached_property
+    def numbers(self) -> dict[str, np.ndarray]:
+        """The numbers by field, as fractions or formulas."""
+        numbers = {}
+        for packing, values in ((self.state, self.begin), (self.parameters, self.constants)):
+            for name, view in packing.views(values).items():
+                exact = np.empty(view.shape, object)
+                for index in np.ndindex(view.shape):
+                    exact[index] = self.exact.get(name, Fraction(repr(float(view[index]))))
+                numbers[name] = exact
+        return numbers
 
-        Raises:
-            NotYetError: A mean is an integral, or an activation is a sum that only comes near it.
+
+@dataclass(frozen=True)
+class TracedRates(ABC):
+    """Equations in exact numbers, for runs that are proved.
+
+    Attributes:
+        program: The equations.
+        module: The functions of the program in numbers of any kind.
+        vectors: The start, and the constants.
+    """
+
+    program: Program
+    module: SimpleNamespace
+    vectors: ExactVectors
+
+    @property
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The names of the moving order parameters."""
+
+    @property
+    @abstractmethod
+    def observables(self) -> tuple[Operations, list[str]]:
+        """The order parameters and averages that results have, and their names."""
+
+    @abstractmethod
+    def rows(self, times: np.ndarray) -> np.ndarray:
+        """Return packed states of a run in doubles at ascending times after 0."""
+
+    @abstractmethod
+    def scales(self, sizes: Mapping[str, arb]) -> dict[str, arb]:
+        """Return what errors of order parameters are compared with, by name.
+
+        Args:
+            sizes: Bounds from below on the moduli of what is observed, by name.
         """
-        from symderiv_codegen import PrinterError
-
-        from symderiv.integrate.flows.tangents import equations_asked
-
-        program = kept_program(*equations_asked(flow))
-        try:
-            module = precise_module(program)
-        except PrinterError as error:
-            raise NotYetError(
-                f"has no enclosure: {error}; take an activation with closed means (erf, relu, "
-                "linear, …)",
-                argument="certify",
-            ) from error
-        return cls(flow, program, module, exact)
 
     @cached_property
     def start(self) -> list[Fraction]:
         """The start of what moves, in the order of :attr:`names`: shortest decimals."""
-        return [Fraction(repr(value)) for value in self.values(self.flow.begin)]
-
-    @cached_property
-    def names(self) -> list[str]:
-        """Names of the moving order parameters, as ``student_overlap[1,1,2]``; the number of the
-        eigenvalue comes first.
-        """
-        names = []
-        for name, place in self._moving:
-            shape = self._shapes[name]
-            index = np.unravel_index(place, shape) if shape else ()
-            if self.flow.layout["state"][name][-1:] == ("L",):
-                index = (index[-1], *index[:-1])
-            names.append(f"{name}[{','.join(str(int(n) + 1) for n in index)}]")
-        return names
+        return [Fraction(repr(value)) for value in self.values(self.vectors.begin)]
 
     @cached_property
     def rates(self) -> Operations:
         """The rates of what moves."""
         return self._operations[1]
 
-    @cached_property
-    def observables(self) -> tuple[Operations, list[str]]:
-        """Q, R, v where it moves and the generalisation error, and their names: ``Q[1,1]``, …"""
-        procedure = self._procedure(self.program.observables)
-        K, M = self.flow.state.K, self.flow.state.M
-        outputs = [
-            [[Fraction(0)] * K for _ in range(K)],
-            [[Fraction(0)] * M for _ in range(K)],
-        ]
-        given = [self._stated(self._operations[0], each.name) for each in procedure.inputs]
-        operations = traced(self.module, procedure.name, given, outputs)
-        names = [f"Q[{i + 1},{j + 1}]" for i in range(K) for j in range(K)]
-        names += [f"R[{i + 1},{n + 1}]" for i in range(K) for n in range(M)]
-        weights = [(n, place) for n, (name, place) in enumerate(self._moving) if name == "v"]
-        if len(weights) == K:
-            operations.outputs[-1:-1] = [operations.place(("state", n)) for n, _ in weights]
-            names += [f"v[{place + 1}]" for _, place in weights]
-        return operations, [*names, "generalization_error"]
-
-    def gap(self, expression: sp.Expr) -> Operations:
-        """Return an expression in the observables as one more list of operations.
-
-        Args:
-            expression: SymPy's, of symbols with the names of :attr:`observables`.
+    def gap(self, condition: Condition) -> Operations:
+        """Return what is positive where a condition on the observables holds, as operations.
 
         Raises:
+            InputError: It depends on what is not enclosed.
             NotYetError: It has a function that does not enclose.
         """
         operations, names = self.observables
-        return continued(operations, expression, names)
+        gap = condition.named_gap()
+        for symbol in sorted(gap.free_symbols, key=str):
+            if symbol.name not in names:
+                reason = f"{condition.text!r}: {symbol} has no enclosure"
+                raise InputError(reason, argument="events")
+        return continued(operations, gap, names)
 
     def values(self, row: np.ndarray) -> list[float]:
         """Return what moves of a packed state in doubles."""
-        views = self._packing("state").views(row)
-        return [float(views[name].reshape(-1)[place]) for name, place in self._moving]
+        views = self.vectors.state.views(row)
+        return [float(views[name].reshape(-1)[place]) for name, place in self.moving]
 
     @property
-    def _moving(self) -> list[tuple[str, int]]:
+    def moving(self) -> list[Place]:
+        """The order parameters that move."""
         return self._operations[0]
 
     @cached_property
-    def _operations(self) -> tuple[list[tuple[str, int]], Operations]:
+    def _operations(self) -> tuple[list[Place], Operations]:
         """Find what moves: entries whose rate is not zero whatever the state is."""
         fields = self.program.state.fields if self.program.state else ()
         moving = [
@@ -147,22 +154,27 @@ class TracedFlow:
                 return moving, operations
             moving = [each for each in moving if each not in still]
 
-    def _traced(self, moving: list[tuple[str, int]]) -> Operations:
-        procedure = self._procedure(self.program.right_hand_side)
+    def _traced(self, moving: list[Place]) -> Operations:
+        procedure = self.procedure(self.program.right_hand_side)
         given = [self._stated(moving, each.name) for each in procedure.inputs]
         state = [field.name for field in self.program.state.fields]  # type: ignore[union-attr]
-        zeros = [_nested(np.full(self._shapes[name], Fraction(0), object)) for name in state]
+        shapes = self.vectors.state.shapes
+        zeros = [_nested(np.full(shapes[name], Fraction(0), object)) for name in state]
         operations = traced(self.module, procedure.name, given, zeros)
-        begins = np.cumsum([0, *(int(np.prod(self._shapes[name])) for name in state)])
+        begins = np.cumsum([0, *(int(np.prod(shapes[name])) for name in state)])
         starts = dict(zip(state, begins, strict=False))
         operations.outputs = [operations.outputs[starts[name] + place] for name, place in moving]
         return operations.live()
 
-    def _stated(self, moving: Sequence[tuple[str, int]], name: str) -> Any:
+    def given(self, procedure: Procedure) -> list[Any]:
+        """Return what a procedure takes, of what moves its place in the state."""
+        return [self._stated(self.moving, each.name) for each in procedure.inputs]
+
+    def _stated(self, moving: Sequence[Place], name: str) -> Any:
         """Return a field as nested lists, of what moves its place in the state."""
         if name == "alpha":
             return Fraction(0)
-        values = self._numbers[name].copy()
+        values = self.vectors.numbers[name].copy()
         flat, mirrored = values.reshape(-1), self._mirrored(name)
         places = {each: n for n, each in enumerate(moving)}
         for place, twin in enumerate(mirrored):
@@ -170,36 +182,114 @@ class TracedFlow:
                 flat[place] = (places[name, int(twin)],)
         return _nested(values)
 
-    @cached_property
-    def _numbers(self) -> dict[str, np.ndarray]:
-        numbers = {}
-        for vector, values in (("state", self.flow.begin), ("parameters", self.flow.parameters)):
-            for name, view in self._packing(vector).views(values).items():
-                exact = np.empty(view.shape, object)
-                for index in np.ndindex(view.shape):
-                    exact[index] = self.exact.get(name, Fraction(repr(float(view[index]))))
-                numbers[name] = exact
-        return numbers
-
     def _mirrored(self, name: str) -> np.ndarray:
         """Return of each entry of a field the entry that is the same number."""
-        shape = self._shapes[name]
+        shape = self.vectors.numbers[name].shape
         places = np.arange(int(np.prod(shape))).reshape(shape)
         symmetric = name in {f.name for v in self.program.vectors for f in v.fields if f.symmetric}
         return (np.minimum(places, places.swapaxes(0, 1)) if symmetric else places).reshape(-1)
 
-    @cached_property
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        return {**self._packing("state").shapes, **self._packing("parameters").shapes}
-
-    def _packing(self, vector: str) -> Packing:
-        state = self.flow.state
-        return Packing.of(self.flow.layout, vector, K=state.K, M=state.M, L=state.L)
-
-    def _procedure(self, name: str) -> Procedure:
+    def procedure(self, name: str) -> Procedure:
+        """Return a procedure of the equations."""
         procedure = self.program.procedure(name)
         assert procedure is not None
         return procedure
+
+
+@dataclass(frozen=True)
+class TracedFlow(TracedRates):
+    """The equations of a study in exact numbers.
+
+    Attributes:
+        flow: The same in doubles.
+    """
+
+    flow: Flow
+
+    @classmethod
+    def of(cls, flow: Flow, exact: Mapping[str, sp.Expr]) -> TracedFlow:
+        """Return the equations of a flow.
+
+        Args:
+            flow: It.
+            exact: See :class:`ExactVectors`.
+
+        Raises:
+            NotYetError: A mean is an integral, or an activation is a sum that only comes near it.
+        """
+        from symderiv.integrate.flows.tangents import equations_asked
+
+        sizes = {"K": flow.state.K, "M": flow.state.M, "L": flow.state.L}
+        state, parameters = (
+            Packing.of(flow.layout, name, **sizes) for name in ("state", "parameters")
+        )
+        program = kept_program(*equations_asked(flow))
+        vectors = ExactVectors(flow.begin, flow.parameters, state, parameters, exact)
+        return cls(program, module_of(program), vectors, flow)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of the moving order parameters, as ``student_overlap[1,1,2]``; the number of the
+        eigenvalue comes first.
+        """
+        names = []
+        for name, place in self.moving:
+            shape = self.vectors.state.shapes[name]
+            index = np.unravel_index(place, shape) if shape else ()
+            if self.flow.layout["state"][name][-1:] == ("L",):
+                index = (index[-1], *index[:-1])
+            names.append(f"{name}[{','.join(str(int(n) + 1) for n in index)}]")
+        return names
+
+    @cached_property
+    def observables(self) -> tuple[Operations, list[str]]:
+        """Q, R, v where it moves and the generalisation error, and their names: ``Q[1,1]``, …"""
+        procedure = self.procedure(self.program.observables)
+        K, M = self.flow.state.K, self.flow.state.M
+        outputs = [
+            [[Fraction(0)] * K for _ in range(K)],
+            [[Fraction(0)] * M for _ in range(K)],
+        ]
+        operations = traced(self.module, procedure.name, self.given(procedure), outputs)
+        names = [f"Q[{i + 1},{j + 1}]" for i in range(K) for j in range(K)]
+        names += [f"R[{i + 1},{n + 1}]" for i in range(K) for n in range(M)]
+        weights = [(n, place) for n, (name, place) in enumerate(self.moving) if name == "v"]
+        if len(weights) == K:
+            operations.outputs[-1:-1] = [operations.place(("state", n)) for n, _ in weights]
+            names += [f"v[{place + 1}]" for _, place in weights]
+        return operations, [*names, "generalization_error"]
+
+    def rows(self, times: np.ndarray) -> np.ndarray:
+        return VariedFlow(self.flow, {}).run(times)
+
+    def scales(self, sizes: Mapping[str, arb]) -> dict[str, arb]:
+        """Return max Q, sqrt(max Q max T) and max v."""
+        largest = {
+            letter: max(
+                (sizes[name] for name in sizes if name[0] == letter), default=arb(0), key=float
+            )
+            for letter in "Qv"
+        }
+        largest["R"] = (largest["Q"] * arb(float(np.max(np.abs(self.flow.state.T))))).sqrt()
+        return {name: largest[name[0]] for name in sizes if name[0] in largest}
+
+
+def module_of(program: Program) -> SimpleNamespace:
+    """Return the functions of a program in numbers of any kind.
+
+    Raises:
+        NotYetError: An activation is a sum that only comes near it.
+    """
+    from symderiv_codegen import PrinterError
+
+    try:
+        return precise_module(program)
+    except PrinterError as error:
+        raise NotYetError(
+            f"has no enclosure: {error}; take an activation with closed means (erf, relu, "
+            "linear, …)",
+            argument="certify",
+        ) from error
 
 
 def _nested(values: np.ndarray) -> Any:

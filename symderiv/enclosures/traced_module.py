@@ -23,7 +23,11 @@ _GUARDED = {
 
 
 def traced(
-    module: SimpleNamespace, name: str, arguments: Sequence[Any], outputs: Sequence[Any]
+    module: SimpleNamespace,
+    name: str,
+    arguments: Sequence[Any],
+    outputs: Sequence[Any],
+    before: Operations | None = None,
 ) -> Operations:
     """Return the operations of one function of a printed module.
 
@@ -35,11 +39,12 @@ def traced(
             SymPy's numbers made of roots.
         outputs: Nested lists in which the function leaves its results; see ``arguments``. What it
             returns comes behind them.
+        before: Operations whose results come first.
 
     Raises:
         NotYetError: There is an operation, a function or a comparison that does not enclose.
     """
-    recorder = Recorder()
+    recorder = Recorder(before and before.copied())
 
     def number(value: Any) -> Any:
         if isinstance(value, list):
@@ -52,9 +57,9 @@ def traced(
 
     function = getattr(module, name)
     names = function.__globals__
-    before = {key: names[key] for key in _GUARDED if key in names}
+    own = {key: names[key] for key in _GUARDED if key in names}
     try:
-        names.update({key: _GUARDED[key] for key in before})
+        names.update({key: _GUARDED[key] for key in own})
         places = [number(each) for each in outputs]
         returned = function(recorder, *map(number, arguments), *places)
     except (TypeError, AttributeError) as error:
@@ -64,8 +69,10 @@ def traced(
             argument="certify",
         ) from error
     finally:
-        names.update(before)
-    return recorder.recording([*_flat(places), *([] if returned is None else [returned])])
+        names.update(own)
+    earlier = [recorder.at(place) for place in before.outputs] if before else []
+    last = [] if returned is None else [returned]
+    return recorder.recording([*earlier, *_flat(places), *last])
 
 
 def continued(operations: Operations, expression: sp.Expr, names: Sequence[str]) -> Operations:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError, NotYetError, warn_caller
+from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.progress import following
 from symderiv.statement.language import Language
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from symderiv.integrate.events.asked import Event
     from symderiv.system.system_plateau import SystemPlateau
     from symderiv.system.system_runs import Solver, SystemRates
     from symderiv.system.system_sgd import SystemSimulation
-    from symderiv.system.system_trajectory import SystemRun
     from symderiv.system.told import SystemEquations
 
 Spacing = Literal["log", "linear"]
@@ -136,103 +133,6 @@ class StatedSystem(Language):
             InputError: A name is missing or unknown.
         """
         return self.solver.rates(state, parameters)
-
-    def solve(
-        self,
-        end: float | None = None,
-        *,
-        points: int | None = None,
-        spacing: Spacing | None = None,
-        alpha: Any = None,
-        initial: Mapping[str, Any],
-        relative_tolerance: float = 1e-9,
-        absolute_tolerance: float = 1e-14,
-        sensitivities: Sequence[str] = (),
-        events: Sequence[str | Event] = (),
-        until: str | Event | None = None,
-        max_steps: int = 100_000_000,
-        progress: Any = None,
-        **parameters: Any,
-    ) -> SystemRun:
-        """Integrate the equations from α = 0.
-
-        Args:
-            end: The last α.
-            points: How many times are returned up to the end; the first is 0 (200 when left out).
-            spacing: Their spacing, as of problems: "log" or "linear" ("linear" when left out).
-            alpha: The ascending times at which results are wanted, instead of these three.
-            initial: The state at α = 0, as in ``rates``.
-            relative_tolerance, absolute_tolerance: The tolerances of the result.
-            sensitivities: Names of numbers by which order parameters and observables are
-                differentiated, see :meth:`SystemRun.sensitivity`: parameters ("eta"), initial
-                values that are one number ("initial.u"), arguments of models ("inputs.x.exponent").
-            events: Conditions on order parameters and observables, as ``"error < 1e-3"``, or events
-                made by :func:`symderiv.event`: the first time at which each of them holds is
-                located, and differentiated by ``sensitivities``; see :attr:`SystemRun.events`. Of
-                steps over batches it is the first step after which it holds, without derivatives.
-            until: An event at which the run ends. Its time is the last of the run; a run on which
-                it does not happen goes on to its end, with a warning.
-            max_steps: Steps after which a run is given up.
-            progress: Called about ten times a second with the time and the number of steps.
-            parameters: Values that differ from the defaults.
-
-        Returns:
-            A run with ``run.alpha`` and, by name, order parameters and observables with α first.
-
-        Raises:
-            NotClosed: The equations do not close.
-            InputError: A name is missing or unknown, or a condition cannot be read.
-            NotYetError: A mean has no derivative; a number by which the run is differentiated
-                changes when something jumps; or a proof is asked for.
-        """
-        from symderiv.integrate.flows.courses import Goal
-        from symderiv.integrate.flows.event_times import RunWanted
-        from symderiv.system.system_following import FollowedSystem
-        from symderiv.system.varied_system import VariedSystem
-
-        _check_no_proof(parameters)
-        times = self.solver.times(asked_times(end, alpha, points, spacing))
-        goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
-        followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
-        run = followed.integrated(RunWanted.of(sensitivities, events, until), max_steps, progress)
-        for message in (*run.warnings, run.failure()):
-            warn_caller(message)
-        return replace(run, system=self)
-
-    def report(
-        self,
-        path: str | PathLike[str],
-        *,
-        initial: Mapping[str, Any],
-        dimension: int | None = None,
-        runs: int = 4,
-        seed: int = 0,
-        force: bool = False,
-        **solving: Any,
-    ) -> Path:
-        """Solve, simulate if an input dimension is given, and write one HTML page about it.
-
-        Args:
-            path: The file.
-            initial: The state at α = 0, as in ``rates``.
-            dimension, runs, seed: As in ``simulate``; without a dimension nothing is simulated.
-            force: Replace a file even if symderiv did not write it.
-            solving: Times and tolerances as in ``solve``, and values of parameters.
-
-        Returns:
-            The path of the page.
-        """
-        from symderiv.foundation.outputs import Output
-
-        Output(path, "html", force=force)  # refused before anything is computed
-        run = self.solve(initial=initial, **solving)
-        simulation = None
-        if dimension is not None:
-            simulated = {k: v for k, v in solving.items() if not k.endswith("_tolerance")}
-            simulation = self.simulate(
-                dimension, runs=runs, initial=initial, seed=seed, **simulated
-            )
-        return run.report(path, simulation=simulation, force=force)
 
     @following("simulating")
     def simulate(
@@ -352,12 +252,6 @@ class StatedSystem(Language):
         from symderiv.system.system_products import exported
 
         return exported(self.solver, to, output, force)
-
-
-def _check_no_proof(parameters: Mapping[str, Any]) -> None:
-    if "certify" in parameters:
-        why = "proves no runs of systems yet, only those of Problem; leave it out"
-        raise NotYetError(why, argument="certify")
 
 
 def asked_times(

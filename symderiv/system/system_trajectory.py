@@ -39,7 +39,7 @@ class SystemRun(FollowedResult, CurveResult):
         steps, rhs_evaluations: Numbers of steps and of right-hand sides of the run.
         error: Largest error of overlaps and slow scalars, relative to the lengths of the largest
             vectors of their families and to the largest scalar at that time. It is estimated as
-            that of a :class:`~symderiv.Trajectory` is, and no bound.
+            that of a :class:`~symderiv.Trajectory` is, and no bound, unless the run was certified.
         parameters: Their values.
         dimensions: Names of the axes behind α, by order parameter.
         system: The statement.
@@ -47,6 +47,7 @@ class SystemRun(FollowedResult, CurveResult):
         further: Derivatives by name, ``"w.B_by_eta"``; see :meth:`sensitivity`.
         attributes: What files say of the run besides; ``"means_error"`` is the error of means by
             quadrature, the largest found where the run went, if there are such means.
+        enclosure: The proved balls of a run that was certified.
         warnings: What is to be said of the accuracy of the equations, one line each.
         missed: Why the tolerance that was asked for was not reached; empty if it was.
     """
@@ -65,6 +66,7 @@ class SystemRun(FollowedResult, CurveResult):
     attributes: Mapping[str, str] = field(default_factory=dict)
     missed: str = ""
     warnings: tuple[str, ...] = ()
+    enclosure: Any = None
 
     def __getitem__(self, name: str) -> np.ndarray:
         arrays = self.arrays()
@@ -80,6 +82,12 @@ class SystemRun(FollowedResult, CurveResult):
     def observables(self) -> tuple[str, ...]:
         """The names of what was observed."""
         return tuple(name for name in self.values if name not in self.dimensions)
+
+    @property
+    def message(self) -> str:
+        """One line that says how the run ended."""
+        reached = f"reached alpha = {self.alpha[-1]:g}" if self.alpha.size else "nothing reached"
+        return self.failure() or reached
 
     def failure(self) -> str | None:
         """Return one line on a run that ended early or missed its tolerance; None if neither."""

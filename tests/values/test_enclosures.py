@@ -421,14 +421,3 @@ def test_a_refusal_names_what_stands_in_the_way(asked: dict[str, Any], words: st
     start = {} if "inputs" in asked else {"initial": ONE}
     with pytest.raises(sd.SymderivError, match=words):
         sd.Problem(activation, **keys).solve(alpha=[200], certify=True, progress=False, **start)
-
-
-def test_systems_say_that_their_runs_are_not_proved() -> None:
-    P = sd.System()
-    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
-    P.descend((w @ x - B @ x) ** 2 / 2, {w: 0.5})
-    start = {"w.w": 1, "w.B": 0.5, "B.B": 1}
-    with pytest.raises(NotYetError, match=r"^certify: proves no runs of systems yet"):
-        P.solve(alpha=[1], initial=start, certify=True)
-    with pytest.raises(sd.InputError, match=r"'certified' is not a parameter .*; there are none$"):
-        P.solve(alpha=[1], initial=start, certified=True)

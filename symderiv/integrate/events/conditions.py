@@ -108,24 +108,16 @@ class Condition:
         return self._function([self._gap.diff(self._symbol(name)) for name in self._names])
 
     def named_gap(self) -> sp.Expr:
-        """Return the gap as an expression in ``Q[1,1]`` and so on.
-
-        Raises:
-            InputError: It depends on alpha or on output weights.
-        """
+        """Return the gap as an expression in ``Q[1,1]`` and so on."""
         import sympy as sp
 
         names = {
-            label: f"{field}[{','.join(str(n + 1) for n in place)}]"
+            label: f"{field}[{','.join(str(n + 1) for n in place)}]" if place else field
             for label, (field, place) in self._places.items()
         }
-        by_symbol = {}
-        for symbol in self._gap.free_symbols:
-            name = names.get(str(symbol), str(symbol))
-            if name == "alpha" or name.startswith("v["):
-                raise InputError(f"{self.text!r}: {name} has no enclosure", argument="events")
-            by_symbol[symbol] = sp.Symbol(name)
-        return self._gap.xreplace(by_symbol)
+        return self._gap.xreplace(
+            {each: sp.Symbol(names.get(str(each), str(each))) for each in self._gap.free_symbols}
+        )
 
     def change(self, observed: Observed, alpha: float, rates: Observed, time: float) -> float:
         """Return the change of the gap with rates of what it depends on."""

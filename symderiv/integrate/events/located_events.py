@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.outputs import Output
 from symderiv.storage.run_files import BY
 
 
@@ -86,15 +88,19 @@ class LocatedEvents(list[LocatedEvent]):
 
 
 class FollowedResult:
-    """Base of runs that are differentiated and whose events are located.
+    """Base of runs that are differentiated, whose events are located, and that may be proved.
 
     Attributes:
         further: Arrays beside the order parameters, derivatives among them, by name.
         attributes: What files say of the run beside its arrays.
+        enclosure: The proved balls of a run that was certified, see
+            :class:`symderiv.api.results.equations.certified.Enclosure`; files of runs do not keep
+            them.
     """
 
     further: Mapping[str, np.ndarray]
     attributes: Any
+    enclosure: Any
 
     def sensitivity(self, name: str, parameter: str) -> np.ndarray:
         """Return the derivative of an array over time by a number of the problem.
@@ -129,3 +135,42 @@ class FollowedResult:
         :class:`symderiv.integrate.events.located_events.LocatedEvent`.
         """
         return LocatedEvents.from_text(str(self.attributes.get("events", "[]")))
+
+    @property
+    def enclosures(self) -> dict[str, np.ndarray]:
+        """Balls that contain the exact order parameters of a certified run, as arrays over time.
+
+        ``enclosures["R"]`` has the shape (P, K, M), ``["Q"]`` (P, K, K), ``["v"]`` (P, K) where it
+        is trained, ``["generalization_error"]`` (P,); those of a system have the names and shapes
+        of the run. Each ball has the decimals ``mid`` and ``rad``, and ``contains("0.25")``.
+
+        Raises:
+            InputError: the run was not certified.
+        """
+        balls: dict[str, np.ndarray] = self._certified().balls
+        return balls
+
+    def certificate(self, path: str | PathLike[str] | Output | None = None) -> dict[str, Any]:
+        """Return the proof of a certified run as a JSON object of rational numbers.
+
+        ``python -m symderiv.enclosures.check_enclosures FILE`` checks the file with balls alone;
+        ``check_departure`` in its place checks what the run passes and tends to.
+
+        Args:
+            path: also write it there.
+
+        Raises:
+            InputError: the run was not certified, or the file exists or cannot be written.
+        """
+        enclosure = self._certified()
+        if path is not None:
+            enclosure.save(path)
+        proof: dict[str, Any] = enclosure.certificate()
+        return proof
+
+    def _certified(self) -> Any:
+        if self.enclosure is None:
+            raise InputError(
+                "this run was not certified; solve it with certify=True", argument="certify"
+            )
+        return self.enclosure

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +12,6 @@ import numpy as np
 
 from symderiv.foundation.documents.document import Part, Tabular
 from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 from symderiv.foundation.showing import Summary, whole_rows
@@ -107,45 +105,6 @@ class Trajectory(FollowedResult, Curves):
     def succeeded(self) -> bool:
         """The end was reached and the tolerance was kept."""
         return self.cause == "done" and self.tolerance_kept
-
-    @property
-    def enclosures(self) -> dict[str, np.ndarray]:
-        """Balls that contain the exact order parameters of a certified run, as arrays over time.
-
-        ``enclosures["R"]`` has the shape (P, K, M), ``["Q"]`` (P, K, K), ``["v"]`` (P, K) where it
-        is trained, ``["generalization_error"]`` (P,). Each ball has the decimals ``mid`` and
-        ``rad``, and ``contains("0.25")``.
-
-        Raises:
-            InputError: the run was not certified.
-        """
-        balls: dict[str, np.ndarray] = self._certified().balls
-        return balls
-
-    def certificate(self, path: str | PathLike[str] | Output | None = None) -> dict[str, Any]:
-        """Return the proof of a certified run as a JSON object of rational numbers.
-
-        ``python -m symderiv.enclosures.check_enclosures FILE`` checks the file with balls alone;
-        ``check_departure`` in its place checks what the run passes and tends to.
-
-        Args:
-            path: also write it there.
-
-        Raises:
-            InputError: the run was not certified, or the file exists or cannot be written.
-        """
-        enclosure = self._certified()
-        if path is not None:
-            enclosure.save(path)
-        proof: dict[str, Any] = enclosure.certificate()
-        return proof
-
-    def _certified(self) -> Any:
-        if self.enclosure is None:
-            raise InputError(
-                "this run was not certified; solve it with certify=True", argument="certify"
-            )
-        return self.enclosure
 
     def extend(self, end: float, *, points: int = 50, progress: Progress = None) -> Trajectory:
         """Integrate the same problem further, from the last time to a later one.

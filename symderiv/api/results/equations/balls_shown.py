@@ -10,7 +10,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 
-_ENTRY = re.compile(r"(\w+)(?:\[([\d,]+)\])?")
+_ENTRY = re.compile(r"([\w.]+)(?:\[([\d,]+)\])?")
 
 
 class Ball(NamedTuple):

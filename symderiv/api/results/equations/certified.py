@@ -24,18 +24,20 @@ from symderiv.integrate.events.located_events import LocatedEvent, LocatedEvents
 from symderiv.integrate.flows.trajectory import PROVED
 
 if TYPE_CHECKING:
-    import sympy as sp
     from flint import arb
 
-    from symderiv.api.results.rate_function import Start
+    from symderiv.api.results.followed import FollowedStudy
     from symderiv.enclosures.attraction import Attraction
     from symderiv.enclosures.crossings import Crossing
     from symderiv.enclosures.proof_record import Claims
     from symderiv.enclosures.proved_run import EnclosedRun, Progress
     from symderiv.enclosures.proved_step import StateSet
-    from symderiv.enclosures.traced_flow import TracedFlow
+    from symderiv.enclosures.traced_flow import TracedRates
+    from symderiv.integrate.events.conditions import Readable
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
+    from symderiv.system.system_following import FollowedSystem
+    from symderiv.system.system_trajectory import SystemRun
 
 _LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
 # One right-hand side takes so many derivatives at each step.
@@ -50,14 +52,14 @@ _BEYOND, _FURTHER = 1e-9, 1.01
 class Enclosure(Answer):
     """Balls that contain the exact solution of the exact problem, by proof.
 
-    The exact problem has the shortest decimals of the numbers in the study, output weights that are
-    not trained by their formulas, and the shortest decimals of the order parameters of the start.
+    The exact problem has the shortest decimals of the numbers in the study or system and of the
+    order parameters of the start, and output weights that are not trained by their formulas.
     Times are doubles.
 
     Attributes:
         alpha: times, shape (P,).
         names: the names of the order parameters: ``Q[1,1]``, …, ``R[1,1]``, …,
-            ``generalization_error``.
+            ``generalization_error``; of a system those that move, ``w.B[1,1]``, …, and observables.
         middles: decimals of the middles of the balls by name, each a list of P texts.
         radii: their radii by name, each a list of P numbers.
         events: for each condition ``event``, ``verdict`` ("proved", "never",
@@ -67,7 +69,9 @@ class Enclosure(Answer):
         difference: the largest distance of a value of the run in doubles from the middle of its
             ball, with the radius: a proved bound on the error of that run at these times.
         relative_difference: the same for Q, R and v, relative to max Q, sqrt(max Q max T) and max v
-            at each time; this is the ``tolerance_reached`` of the run.
+            at each time; this is the ``tolerance_reached`` of the run. Of a system the same for
+            overlaps and scalars, relative to the lengths of vectors and to the largest scalar; this
+            is the ``error`` of the run.
         limit: the state that the exact solution tends to, if it is proved that it tends to one:
             ``middles`` and ``radii`` by name, ``rate``, at least at which distances shrink per unit
             of α. None if that is not proved, as on a plateau.
@@ -183,8 +187,8 @@ def _decided(event: dict[str, Any]) -> str:
 def _tends(limit: dict[str, Any] | None) -> str:
     if limit is None:
         return "not proved"
-    error = float(limit["middles"]["generalization_error"])
-    return f"a fixed point with generalization_error {error:.6g}, proved"
+    name, middle = list(limit["middles"].items())[-1]
+    return f"a fixed point with {name} {float(middle):.6g}, proved"
 
 
 def radius_of(radius: float | None, digits: int | None) -> float:
@@ -210,11 +214,72 @@ def radius_of(radius: float | None, digits: int | None) -> float:
 def enclosed_trajectory(
     run: Trajectory,
     study: Study,
-    initial: Start | None,
+    followed: FollowedStudy,
     radius: float,
     progress: Progress | None,
 ) -> Trajectory:
     """Return a run with its proved enclosure at its times; see :meth:`symderiv.Problem.solve`.
+
+    Args:
+        run: In doubles.
+        study: With the times of the run.
+        followed: What may be observed of it, and its start.
+        radius: The largest radius of the balls.
+        progress: Told of the time reached.
+
+    Raises:
+        NotYetError: The equations do not enclose, or there are too many order parameters.
+        ToleranceError: The radius was not reached.
+    """
+    from symderiv.enclosures.traced_flow import TracedFlow
+
+    flow = flow_at(study, start_of(study, followed.initial))
+    traced = TracedFlow.of(flow, formulas_of(study, flow))
+    enclosure = enclosed_run(run, traced, followed.readable, radius, progress)
+    bound = enclosure.relative_difference
+    return replace(
+        run,
+        enclosure=enclosure,
+        attributes={**run.attributes, **_events_of(run, enclosure)},
+        tolerance_reached=bound,
+        tolerance_method=PROVED,
+        tolerance_kept=bound <= run.relative_tolerance,
+    )
+
+
+def enclosed_system_run(
+    run: SystemRun, followed: FollowedSystem, radius: float, progress: Progress | None
+) -> SystemRun:
+    """Return a run of a system with its proved enclosure; see :meth:`symderiv.System.solve`.
+
+    Raises:
+        NotYetError: The equations do not enclose, or there are too many order parameters.
+        ToleranceError: The radius was not reached.
+    """
+    from symderiv.system.traced_system import TracedSystem
+
+    traced = TracedSystem.of(followed.run_at({}), tuple(run.dimensions))
+    enclosure = enclosed_run(run, traced, followed.readable, radius, progress)
+    attributes = {**run.attributes, **_events_of(run, enclosure)}
+    error = enclosure.relative_difference
+    return replace(run, enclosure=enclosure, attributes=attributes, error=error)
+
+
+def enclosed_run(
+    run: Trajectory | SystemRun,
+    traced: TracedRates,
+    readable: Readable,
+    radius: float,
+    progress: Progress | None,
+) -> Enclosure:
+    """Return the proved enclosure of a run at its times, and of its events.
+
+    Args:
+        run: In doubles.
+        traced: Its equations in exact numbers.
+        readable: The names that its events contain.
+        radius: The largest radius of the balls.
+        progress: Told of the time reached.
 
     Raises:
         NotYetError: The equations do not enclose, or there are too many order parameters.
@@ -222,10 +287,8 @@ def enclosed_trajectory(
     """
     from symderiv.enclosures.proof_record import record_of
     from symderiv.enclosures.proved_run import enclosed
-    from symderiv.enclosures.traced_flow import TracedFlow
+    from symderiv.integrate.events.conditions import Condition
 
-    flow = flow_at(study, start_of(study, initial))
-    traced = TracedFlow.of(flow, formulas_of(study, flow))
     if len(traced.names) > _MOST_ORDER_PARAMETERS:
         raise NotYetError(
             f"takes at most {_MOST_ORDER_PARAMETERS} order parameters, not {len(traced.names)}; "
@@ -234,7 +297,7 @@ def enclosed_trajectory(
         )
     # of an end of a plateau that the run in doubles does not show there is no condition
     gaps = [
-        (each, traced.gap(_gap(each.condition, traced)) if each.condition else None)
+        (each, traced.gap(Condition(each.condition, readable)) if each.condition else None)
         for each in run.events
     ]
     times = [float(time) for time in run.alpha]
@@ -251,20 +314,14 @@ def enclosed_trajectory(
         progress,
     )
     record, claims = _record(run, traced, proved, gaps)
-    proof = record_of(proved, traced.rates, traced.start, traced.names, claims)
-    enclosure = Enclosure(record, proof)
-    pairs = zip(run.events, record["events"], strict=True)
+    return Enclosure(record, record_of(proved, traced.rates, traced.start, traced.names, claims))
+
+
+def _events_of(run: Trajectory | SystemRun, enclosure: Enclosure) -> dict[str, str]:
+    """Return what files say of the events of a run that was proved; nothing without events."""
+    pairs = zip(run.events, enclosure.events, strict=True)
     events = LocatedEvents(_proved(*each) for each in pairs)
-    attributes = {**run.attributes, **({"events": events.to_text()} if events else {})}
-    bound = record["relative_difference"]
-    return replace(
-        run,
-        enclosure=enclosure,
-        attributes=attributes,
-        tolerance_reached=bound,
-        tolerance_method=PROVED,
-        tolerance_kept=bound <= run.relative_tolerance,
-    )
+    return {"events": events.to_text()} if events else {}
 
 
 def coq_source(study: Study) -> str:
@@ -306,16 +363,7 @@ def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:
     return {**event, **ends, "alpha": time, "error_bound": error}
 
 
-def _gap(text: str, traced: TracedFlow) -> sp.Expr:
-    """Return what is positive where a condition holds, of the observables by their names."""
-    from symderiv.api.results.followed import readable
-    from symderiv.integrate.events.conditions import Condition
-
-    state = traced.flow.state
-    return Condition(text, readable(state.K, state.M)).named_gap()
-
-
-def _no_level(run: Trajectory) -> str:
+def _no_level(run: Trajectory | SystemRun) -> str:
     """Return why there is no condition for an end of a plateau."""
     return (
         f"the run in doubles has no such end of a plateau up to alpha = {run.alpha[-1]:g}, so that "
@@ -323,21 +371,20 @@ def _no_level(run: Trajectory) -> str:
     )
 
 
-def _growth(traced: TracedFlow, end: float) -> float:
+def _growth(traced: TracedRates, end: float) -> float:
     """Return by how much errors grow, by a run in doubles."""
     from symderiv.enclosures.proved_run import amplification
     from symderiv.enclosures.slopes_in_doubles import slopes_in_doubles
-    from symderiv.integrate.flows.sensitivities import VariedFlow
 
     times = np.linspace(0.0, end, _LOOKED_AT + 1)
-    rows = [traced.flow.begin, *VariedFlow(traced.flow, {}).run(times[1:])]
+    rows = [traced.vectors.begin, *traced.rows(times[1:])]
     states = np.array([traced.values(row) for row in rows], dtype=np.float64)
     return amplification(list(slopes_in_doubles(traced.rates, states)), times)
 
 
 def _record(
-    run: Trajectory,
-    traced: TracedFlow,
+    run: Trajectory | SystemRun,
+    traced: TracedRates,
     found: EnclosedRun,
     gaps: Sequence[tuple[LocatedEvent, Any]],
 ) -> tuple[dict[str, Any], Claims]:
@@ -386,8 +433,7 @@ def _record(
             "radii": {name: [_radius(c[n]) for c in columns] for n, name in enumerate(names)},
             "events": events,
             "radius": max(float(region.radius) for region in regions),
-            "difference": _difference(run, names, columns),
-            "relative_difference": _relative_difference(run, names, columns),
+            **_differences(run, traced, names, columns),
             "departure": claims.departure and shown(claims.departure, seen),
             "limit": claims.limit and _limit(claims.limit, seen),
             "steps": len(found.steps),
@@ -443,46 +489,30 @@ def _end(crossing: Crossing, side: int) -> str | None:
     raise AssertionError("decimals come arbitrarily close to every number")
 
 
-def _difference(run: Trajectory, names: Sequence[str], columns: Sequence[Sequence[arb]]) -> float:
-    """Return how far values in doubles are from the exact ones, at most."""
-    pairs = zip(_doubles(run, names), columns, strict=True)
-    return max(_away(own, column) for own, column in pairs)
+def _differences(
+    run: Trajectory | SystemRun,
+    traced: TracedRates,
+    names: Sequence[str],
+    columns: Sequence[Sequence[arb]],
+) -> dict[str, float]:
+    """Return how far values in doubles are from the exact ones, at most, and on their scales."""
+    curves, largest, relative = dict(run.columns()), 0.0, 0.0
+    for n, column in enumerate(columns):
+        balls = dict(zip(names, column, strict=True))
+        scales = traced.scales({name: abs(ball).lower() for name, ball in balls.items()})
+        for name, ball in balls.items():
+            away = _away(float(curves[name][n]), ball)
+            largest = max(largest, away)
+            if name in scales:
+                scale = float(scales[name].lower())
+                relative = max(relative, away / scale if scale > 0.0 else away)
+    return {
+        "difference": largest,
+        "relative_difference": float(np.nextafter(relative, np.inf)),
+    }
 
 
-def _relative_difference(
-    run: Trajectory, names: Sequence[str], columns: Sequence[Sequence[arb]]
-) -> float:
-    """Return how far Q, R and v in doubles are from the exact ones, at most, on their scales."""
+def _away(value: float, ball: arb) -> float:
     from flint import arb
 
-    largest_t = float(np.max(np.abs(run.T)))
-    largest = 0.0
-    for own, column in zip(_doubles(run, names), columns, strict=True):
-        places = {
-            letter: [n for n, name in enumerate(names) if name[0] == letter] for letter in "QRv"
-        }
-        sizes = {
-            letter: max((abs(column[n]).lower() for n in each), default=arb(0), key=float)
-            for letter, each in places.items()
-        }
-        scales = {**sizes, "R": (sizes["Q"] * arb(largest_t)).sqrt()}
-        for letter, each in places.items():
-            away = _away([own[n] for n in each], [column[n] for n in each]) if each else 0.0
-            scale = float(scales[letter].lower())
-            largest = max(largest, away / scale if scale > 0.0 else away)
-    return float(np.nextafter(largest, np.inf))
-
-
-def _doubles(run: Trajectory, names: Sequence[str]) -> list[list[float]]:
-    rows = []
-    for n, error in enumerate(run.generalization_error):
-        v = [*run.v[n]] if "v[1]" in names else []
-        rows.append([*run.Q[n].ravel(), *run.R[n].ravel(), *v, error])
-    return rows
-
-
-def _away(values: Sequence[float], balls: Sequence[arb]) -> float:
-    from flint import arb
-
-    apart = (abs(arb(float(x)) - ball).upper() for x, ball in zip(values, balls, strict=True))
-    return float(np.nextafter(max(map(float, apart)), np.inf))
+    return float(np.nextafter(float(abs(arb(value) - ball).upper()), np.inf))

@@ -44,9 +44,10 @@ def solved(
         ended = study if times is None else _at(study, times)
         return _integrated(ended, initial, update, notice, checkpoint)
 
-    run: Trajectory = FollowedStudy(study, initial).solved(wanted, run_at)
+    followed = FollowedStudy(study, initial)
+    run: Trajectory = followed.solved(wanted, run_at)
     if asked.certify:
-        run = enclosed_trajectory(run, ended, initial, radius, update)
+        run = enclosed_trajectory(run, ended, followed, radius, update)
     return run, ended
 
 

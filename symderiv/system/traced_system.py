@@ -1,0 +1,122 @@
+"""The equations of a system in exact numbers, for runs that are proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from flint import arb
+
+from symderiv.enclosures.traced_flow import ExactVectors, Place, TracedRates, module_of
+from symderiv.enclosures.traced_module import traced
+from symderiv.foundation.errors import NotYetError
+from symderiv.precision.balls.operations import Operations
+from symderiv.system.point_run import PointRun
+from symderiv.system.system_following import VariedSystemRun
+
+
+@dataclass(frozen=True)
+class TracedSystem(TracedRates):
+    """The equations of a system in exact numbers.
+
+    Attributes:
+        flow: A run of it in doubles.
+        shown: The names of the order parameters that results have.
+    """
+
+    flow: PointRun
+    shown: tuple[str, ...]
+
+    @classmethod
+    def of(cls, flow: PointRun, shown: tuple[str, ...]) -> TracedSystem:
+        """Return the equations of a run.
+
+        Raises:
+            NotYetError: A mean is an integral, steps are over batches, or time occurs.
+        """
+        point, closed = flow.point, flow.point.solver.closed
+        if not closed.autonomous:
+            raise NotYetError(
+                "proves no runs of statements in which time occurs, or with steps over batches; "
+                "leave it out",
+                argument="certify",
+            )
+        if closed.means.by_quadrature:
+            raise NotYetError(
+                "has no enclosure: a mean is an integral; take activations and losses with closed "
+                "means (erf, relu, polynomials, …)",
+                argument="certify",
+            )
+        layout = point.solver.layout
+        vectors = ExactVectors(
+            point.state, point.constants, layout.packing("state"), layout.packing("parameters"), {}
+        )
+        return cls(closed.program, module_of(closed.program), vectors, flow, shown)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the fields that move, as in solver modules, with the eigenvalue class."""
+        return [f"{name}[{place + 1}]" for name, place in self.moving]
+
+    @cached_property
+    def observables(self) -> tuple[Operations, list[str]]:
+        """The entries of order parameters, ``w.B[1,2]``, and averages, with their names."""
+        solver, operations = self.flow.point.solver, Operations()
+        moving = {self._flat(place): n for n, place in enumerate(self.moving)}
+        names = []
+        for name, place in self._entries:
+            here = ("state", moving[place]) if place in moving else ("number", self._exact[place])
+            operations.outputs.append(operations.place(here))
+            names.append(name)
+        for name in solver.closed.observables:
+            procedure = self.procedure(f"observe_{name}")
+            given = self.given(procedure)
+            operations = traced(self.module, procedure.name, given, [], operations)
+            names.append(name)
+        return operations, names
+
+    def rows(self, times: np.ndarray) -> np.ndarray:
+        return VariedSystemRun(self.flow, {}, ()).run(times)
+
+    def scales(self, sizes: Mapping[str, arb]) -> dict[str, arb]:
+        """Return the lengths of the longest vectors of both families of overlaps, multiplied, and
+        the largest of the scalars of a name.
+        """
+        layout, largest = self.flow.point.solver.layout, dict.fromkeys(self.shown, arb(0))
+        names = {entry: entry.partition("[")[0] for entry in sizes}
+        order_parameters = [entry for entry, name in names.items() if name in largest]
+        for entry in order_parameters:
+            largest[names[entry]] = max(largest[names[entry]], sizes[entry], key=float)
+        scales = dict(largest)
+        for name in largest.keys() - layout.scalars.keys():
+            one, other = (f"{family}.{family}" for family in name.split("."))
+            if one in largest and other in largest:
+                scales[name] = (largest[one] * largest[other]).sqrt()
+        return {entry: scales[names[entry]] for entry in order_parameters}
+
+    @cached_property
+    def _entries(self) -> list[tuple[str, int]]:
+        """The names of entries of order parameters that are shown, and their places: in the state,
+        then in the constants.
+        """
+        state, constants = self.vectors.begin.size, self.vectors.constants.size
+        places = np.arange(float(state + constants))
+        found = self.flow.point.solver.layout.unpacked(places[:state], places[state:], self.shown)
+        entries = []
+        for name, array in found.items():
+            for index in np.ndindex(array.shape):
+                label = f"[{','.join(str(n + 1) for n in index)}]" if index else ""
+                entries.append((name + label, int(array[index])))
+        return entries
+
+    @cached_property
+    def _exact(self) -> list[Any]:
+        """All exact numbers, in the order of these places."""
+        return [x for array in self.vectors.numbers.values() for x in array.ravel()]
+
+    def _flat(self, place: Place) -> int:
+        start: int = self.vectors.state.slices[place[0]].start
+        return start + place[1]
