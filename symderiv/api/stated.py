@@ -202,7 +202,8 @@ class System(stated_system.StatedSystem):
         Newton's method, with the generated Jacobian where means are closed, starts from the given
         state, from drawn states and from slow states of trajectories, in the whole and in every
         space of states that exchanges and signs of members leave alone. Points that these take to
-        each other are one. Nothing proves that all points were found.
+        each other are one. Where all means are closed, existence, uniqueness nearby and the index
+        of isolated points are proved. Nothing proves that all points were found.
 
         Args:
             initial: A state as in :meth:`rates`, with the fixed vectors.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.integrate import solve_ivp
 
 import symderiv as sd
@@ -176,3 +178,38 @@ def test_perfect_learning_loses_stability_at_the_critical_learning_rate() -> Non
     assert run.generalization_error[-1] == pytest.approx(
         stable["generalization_error"][-1], rel=1e-6
     )
+
+
+def test_points_of_a_rule_and_of_the_system_that_states_it_are_proved() -> None:
+    """A linear unit with decay κ and label noise σ: R = ηT/(η + κ), and Q from dQ/dα = 0."""
+    eta, kappa, noise, T = Fraction(1, 2), Fraction(1, 4), Fraction(1, 2), Fraction(3, 2)
+    R = eta * T / (eta + kappa)
+    Q = (2 * eta * R + eta**2 * (T + noise**2 - 2 * R)) / (2 * eta + 2 * kappa - eta**2)
+    rule = {"learning_rate": 0.5, "weight_decay": 0.25, "label_noise": 0.5}
+    start = {"Q": [[0.5]], "R": [[0.25]], "T": [[1.5]]}
+    problem = sd.Problem("linear", students=1, teachers=1, **rule)
+    (point,) = problem.fixed_points(initial=start, digits=30).points
+    assert point["certified"]
+    assert abs(Fraction(point["Q"][0][0]) - Q) < Fraction(1, 10**29)
+    assert abs(Fraction(point["R"][0][0]) - R) < Fraction(1, 10**29)
+
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    gap = w @ x - B @ x - P.latents("noise", "gaussian") / 2
+    P.descend(gap**2 / 2, {w: 0.5})
+    P.update({w: -0.25 * w})
+    P.observe(error=gap**2)
+    (found,) = P.fixed_points({"w.w": 0.5, "w.B": 0.25, "B.B": 1.5}).points
+    assert found["certified"]
+    assert found["index"] == point["index"] == 0
+    away = abs(Fraction(found["state"]["w.w"]) - Q), abs(Fraction(found["state"]["w.B"]) - R)
+    assert max(away) <= Fraction(found["error"]) < Fraction(1, 10**14)
+
+
+def test_a_system_with_a_mean_that_is_an_integral_has_points_that_are_only_found() -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    P.descend((sp.tanh(w @ x) - sp.tanh(B @ x)) ** 2, {w: 0.1})
+    P.update({w: -0.25 * w})
+    points = P.fixed_points({"w.w": 0.5, "w.B": 0.25, "B.B": 1.5}, starts=2).points
+    assert {(each["certified"], each["error"]) for each in points} == {(False, None)}

@@ -1,15 +1,14 @@
 """Fixed points in balls: existence, uniqueness and the index proved; or to many digits by mpmath.
 
-The equations are the printed module of arbitrary precision. Over balls it encloses the rates of all
-states in a box; over power series of length two with balls it encloses their derivatives too, so
-that Krawczyk's operator needs no other source of slopes. Modules that contain a quadrature do
-not enclose, and series refuse to be compared, so that nothing is proved where a comparison depends
-on the state; fixed points of theirs are found, not proved.
+What is proved are equations as lists of operations, of any rule or system. Over balls these enclose
+the rates of all states in a box, and over power series of length two their derivatives, so that
+Krawczyk's operator needs no other source of slopes. Equations with a quadrature, or with a
+comparison that depends on the state, are no such lists: their fixed points are found, not proved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from flint import acb, arb, arb_mat, arb_series, ctx
+from flint import acb, arb, ctx
 from symderiv_codegen import PrinterError
 
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
@@ -25,7 +24,8 @@ from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.balls.eigenvalues import enclosed_eigenvalues, index_of
 from symderiv.precision.balls.expression_balls import ball
-from symderiv.precision.balls.krawczyk import proved_root
+from symderiv.precision.balls.krawczyk import gradients, proved_root
+from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
 _BITS_PER_DIGIT = 3.33
@@ -39,19 +39,44 @@ class Proof:
     Attributes:
         values: Coordinates.
         eigenvalues: The eigenvalues of the Jacobian, complex.
-        Q, R, generalization_error: Balls at the point.
+        observed: What is observed at the point.
     """
 
     values: list[arb]
     eigenvalues: list[acb]
-    Q: list[list[arb]]
-    R: list[list[arb]]
-    generalization_error: arb
+    observed: list[arb]
 
     @property
     def index(self) -> int | None:
         """Number of unstable directions; None where the sign of a rate is not proved."""
         return index_of(self.eigenvalues)
+
+
+def proved_point(
+    rates: Operations, observables: Operations, values: Sequence[float], digits: int
+) -> Proof:
+    """Return a box that holds exactly one fixed point, with all its eigenvalues.
+
+    Args:
+        rates, observables: Functions of the coordinates.
+        values: The fixed point in doubles.
+        digits: How many digits it is to have.
+
+    Raises:
+        ToleranceError: None could be enclosed.
+    """
+    bits = int(_BITS_PER_DIGIT * digits) + 60
+    with working_bits(bits):
+        at, observed = (_evaluated(each) for each in (rates, observables))
+        box = proved_root(at, lambda y: list(gradients(at, y).entries()), values, bits)
+        return Proof(box, enclosed_eigenvalues(gradients(at, box)), observed(box))
+
+
+def _evaluated(operations: Operations) -> Callable[[Sequence[Any]], list[Any]]:
+    """Return operations as a function of the state, at the present precision."""
+    constants, values = operations.compiled()
+    given = constants()
+    return lambda state: values(state, given)
 
 
 @lru_cache(maxsize=8)
@@ -87,29 +112,6 @@ class ExactFlow:
     flow: UnitFlow
     module: SimpleNamespace
     exact: Mapping[str, sp.Expr]
-
-    def proof(self, values: Sequence[float], digits: int) -> Proof:
-        """Return a box that holds exactly one fixed point, with all its eigenvalues.
-
-        Raises:
-            ToleranceError: None could be enclosed.
-            NotYetError: The module does not enclose.
-        """
-        bits = int(_BITS_PER_DIGIT * digits) + 60
-        with working_bits(bits), numbers(int(bits / _BITS_PER_DIGIT), "arb") as balls:
-            try:
-                box = proved_root(
-                    lambda y: self._rates(balls, y),
-                    lambda y: self._slopes(balls, y),
-                    values,
-                    bits,
-                )
-                slopes = self._slopes(balls, box)
-            except (TypeError, AttributeError) as cause:
-                raise NotYetError(f"there is no enclosure of these equations: {cause}") from None
-            Q, R, error = self.observables(balls, box)
-            size = len(box)
-            return Proof(box, enclosed_eigenvalues(arb_mat(size, size, slopes)), Q, R, error)
 
     def polished(self, values: np.ndarray, inverse: np.ndarray, digits: int) -> list[Any]:
         """Return a fixed point with so many digits, by Newton's method with one fixed inverse of
@@ -174,20 +176,6 @@ class ExactFlow:
                     entry = entry[n]
                 flat[place] = entry
         return [flat[place] for place in self.flow.place]
-
-    def _slopes(self, balls: Any, values: Sequence[arb]) -> list[arb]:
-        """Return the derivatives over a box, row by row."""
-        columns = []
-        for n in range(len(values)):
-            moved: list[Any] = list(values)
-            moved[n] = arb_series([values[n], arb(1)], 2)
-            columns.append(
-                [
-                    each[1] if isinstance(each, arb_series) else arb(0)
-                    for each in self._rates(balls, moved)
-                ]
-            )
-        return [column[row] for row in range(len(values)) for column in columns]
 
 
 _number = lru_cache(maxsize=64)(ball)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
+from symderiv.foundation.errors import NotYetError, ToleranceError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
+    from symderiv.analysis.fixed_points.proof import Proof
     from symderiv.analysis.fixed_points.search import Found
+    from symderiv.enclosures.traced_flow import TracedRates
+
+AnyTraced = TypeVar("AnyTraced", bound="TracedRates")
 
 _VARIES = 2e-3
 
@@ -198,6 +203,34 @@ def found_record(flow: ExchangedFlow, point: Found) -> dict[str, Any]:
         "certified": False,
         "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
     }
+
+
+def proved(traced: TracedRates | None, state: np.ndarray, digits: int) -> Proof | None:
+    """Return the proof of a fixed point; None where there is none.
+
+    Args:
+        traced: The equations in exact numbers, None where they are not known.
+        state: The point, packed.
+        digits: How many digits it is to have.
+    """
+    from symderiv.analysis.fixed_points.proof import proved_point
+
+    if traced is None:
+        return None
+    try:
+        return proved_point(traced.rates, traced.observables[0], traced.values(state), digits)
+    except ToleranceError:
+        return None
+
+
+def if_closed(traced: Callable[[], AnyTraced]) -> AnyTraced | None:
+    """Return equations in exact numbers; None where a mean has no closed form."""
+    try:
+        found = traced()
+        _ = found.rates  # where it is seen
+    except NotYetError:
+        return None
+    return found
 
 
 def told_of_point(point: Mapping[str, Any]) -> list[str]:

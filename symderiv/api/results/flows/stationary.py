@@ -18,7 +18,12 @@ from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
 from symderiv.api.arguments.exact_numbers import check_digits
-from symderiv.api.results.flows.fixed_point_answer import FixedPoints, found_record
+from symderiv.api.results.flows.fixed_point_answer import (
+    FixedPoints,
+    found_record,
+    if_closed,
+    proved,
+)
 from symderiv.api.results.flows.stationary_flow import (
     StationaryFlow,
     constants_along,
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from symderiv.analysis.fixed_points.completeness import ProvedSpace
     from symderiv.analysis.fixed_points.proof import ExactFlow, Proof
     from symderiv.api.results.rate_function import Start
+    from symderiv.enclosures.traced_flow import TracedFlow
     from symderiv.problem.study import Study
 
 _DOUBLE = 15
@@ -310,32 +316,23 @@ def _branch_record(
 
 
 def _records(stated: StationaryFlow, found: Sequence[Found], digits: int) -> list[dict[str, Any]]:
-    try:
-        exact = stated.exact()
-    except NotYetError:
-        exact = None
-        if digits > _DOUBLE:
-            raise
-    return [_record(stated, exact, each, digits) for each in found]
+    traced = if_closed(stated.traced)
+    return [_record(stated, traced, each, digits) for each in found]
 
 
 def _record(
-    stated: StationaryFlow, exact: ExactFlow | None, point: Found, digits: int
+    stated: StationaryFlow, traced: TracedFlow | None, point: Found, digits: int
 ) -> dict[str, Any]:
     """Return what is known of a point, proved where it can be."""
-    flow, proof = stated.flow, None
-    if exact is not None and not point.neutral:
-        try:
-            proof = exact.proof(list(point.values), digits)
-        except (ToleranceError, NotYetError):
-            proof = None
-    numbers = _in_doubles(stated, point) if proof is None else _in_balls(proof, digits)
+    flow = stated.flow
+    proof = None if point.neutral else proved(traced, flow.state(point.values), digits)
+    numbers = _in_doubles(stated, point) if proof is None else _in_balls(flow, proof, digits)
     views = flow.packing(0).views(flow.state(point.values))
     others = {name: each.tolist() for name, each in views.items() if not families_of(name)}
     if proof is None and digits > _DOUBLE:
-        if exact is None or point.neutral:
+        if point.neutral:
             raise ToleranceError(f"{digits} digits of a degenerate fixed point cannot be computed")
-        numbers |= _polished(exact, stated, point, digits)
+        numbers |= _polished(stated.exact(), stated, point, digits)
     if proof is not None and proof.index is not None:
         others |= {"certified": True, "index": proof.index}
     if point.slopes is None:
@@ -384,7 +381,7 @@ def _finite(nested: Any) -> Any:
     return round(nested, 3) + 0.0 if np.isfinite(nested) else None
 
 
-def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
+def _in_balls(flow: UnitFlow, proof: Proof, digits: int) -> dict[str, Any]:
     from symderiv.precision.balls.decimals import Outward
     from symderiv.precision.balls.working import working_bits
 
@@ -392,10 +389,12 @@ def _in_balls(proof: Proof, digits: int) -> dict[str, Any]:
     with working_bits(4 * digits + 200):
         number = outward.number
         eigenvalues = [[number(each.real), number(each.imag)] for each in proof.eigenvalues]
+        K, M = flow.sizes["K"], flow.sizes["M"]
+        observed = [number(x) for x in proof.observed]
         return {
-            "Q": [[number(x) for x in row] for row in proof.Q],
-            "R": [[number(x) for x in row] for row in proof.R],
-            "generalization_error": number(proof.generalization_error),
+            "Q": [observed[K * i : K * (i + 1)] for i in range(K)],
+            "R": [observed[K * K + M * i : K * K + M * (i + 1)] for i in range(K)],
+            "generalization_error": observed[-1],
             "eigenvalues": eigenvalues,
             "error": float(max(x.rad() for x in proof.values)),
         }

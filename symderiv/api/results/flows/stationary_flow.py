@@ -22,6 +22,7 @@ from symderiv.integrate.flows.components import ComponentsFlow
 if TYPE_CHECKING:
     from symderiv.analysis.fixed_points.proof import ExactFlow
     from symderiv.api.results.rate_function import Start
+    from symderiv.enclosures.traced_flow import TracedFlow
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.problem.study import Study
 
@@ -63,8 +64,18 @@ class StationaryFlow:
         used = self.flow.constants if constants is None else constants
         return float(module.flat_observables(state, self.own.sizes, used, Q, R))
 
+    def traced(self) -> TracedFlow:
+        """Return the equations as operations in exact numbers.
+
+        Raises:
+            NotYetError: a mean has no closed form.
+        """
+        from symderiv.enclosures.traced_flow import TracedFlow
+
+        return TracedFlow.of(self.own, formulas_of(self.study, self.own))
+
     def exact(self) -> ExactFlow:
-        """Return the same flow with its numbers as formulas, for proofs.
+        """Return the same flow with its numbers as formulas, to prove that no point is missing.
 
         Raises:
             NotYetError: its equations have no closed form.
@@ -72,7 +83,10 @@ class StationaryFlow:
         from symderiv.analysis.fixed_points.proof import ExactFlow, spectral_module
 
         if self.study.rule_keys:
-            raise NotYetError("only plain descent of the squared loss has proofs")
+            raise NotYetError(
+                "only plain descent of the squared loss has proofs that no fixed point is missing, and "
+                "more than 15 digits of points that are not proved"
+            )
         study = self.study
         module = spectral_module(study.student_activation, study.network.teacher_activation)
         return ExactFlow(self.flow, module, formulas_of(study, self.own))
