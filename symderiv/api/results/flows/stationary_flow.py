@@ -84,8 +84,8 @@ class StationaryFlow:
 
         if self.study.rule_keys:
             raise NotYetError(
-                "only plain descent of the squared loss has proofs that no fixed point is missing, and "
-                "more than 15 digits of points that are not proved"
+                "only plain descent of the squared loss has proofs that no fixed point is missing, "
+                "and more than 15 digits of points that are not proved"
             )
         study = self.study
         module = spectral_module(study.student_activation, study.network.teacher_activation)
