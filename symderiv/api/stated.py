@@ -195,7 +195,13 @@ class System(stated_system.StatedSystem):
 
     @following("looking for fixed points")
     def fixed_points(
-        self, initial: Mapping[str, Any], *, starts: int = 12, **parameters: Any
+        self,
+        initial: Mapping[str, Any],
+        *,
+        starts: int = 12,
+        unconnected: bool = False,
+        follow: Mapping[str, Sequence[float]] | None = None,
+        **parameters: Any,
     ) -> SystemFixedPoints:
         """Return the fixed points of the equations that are found, with their stability.
 
@@ -209,6 +215,9 @@ class System(stated_system.StatedSystem):
             initial: A state as in :meth:`rates`, with the fixed vectors.
             starts: Drawn states in each invariant space, at least 1; ten times as many in the
                 whole.
+            unconnected: Do not follow the unstable directions of the points.
+            follow: A parameter with two ends, {"eta": (0.1, 2)}: the points are followed between
+                them, also around folds, with the branches that leave them.
             parameters: Values that differ from the defaults.
 
         Returns:
@@ -221,7 +230,9 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.api.results.flows.system_points import system_fixed_points
 
-        return system_fixed_points(self.solver, initial, starts, parameters)
+        return system_fixed_points(
+            self.solver, initial, starts, unconnected, follow or {}, parameters
+        )
 
     def fit(
         self,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -93,12 +93,39 @@ class SystemFlow(ExchangedFlow):
         packed[self.place] = values
         return packed
 
-    def rates(self, state: Floats) -> Floats:
-        """Return the rates of a packed state."""
-        return rates_of(self.solver, self.constants, state)
+    def slope(self, values: Floats, constants: Floats | None = None) -> Floats:
+        used = self.constants if constants is None else constants
+        rates = rates_of(self.solver, used, self.state(values))
+        return np.asarray(rates[self.place] / self.unit)
 
-    def slope(self, values: Floats) -> Floats:
-        return np.asarray(self.rates(self.state(values))[self.place] / self.unit)
+    def inside(self, values: Floats) -> Floats:
+        if self.held:
+            return values  # lengths must stay what they are
+        layout, closed = self.solver.layout, self.solver.closed
+        moving = [(v, v) in closed.moving for v in layout.statement.vectors]
+        own, others = np.flatnonzero(moving), np.flatnonzero(np.logical_not(moving))
+        state = self.state(values)
+        views = layout.packing("state").views(state)
+        for k, gram in enumerate(self.grams(values)):
+            cross = gram[np.ix_(own, others)]
+            along = cross @ np.linalg.pinv(gram[np.ix_(others, others)]) @ cross.T
+            rest, directions = np.linalg.eigh(gram[np.ix_(own, own)] - along)
+            filled = along + directions @ np.diag(rest.clip(0)) @ directions.T
+            for i, j in combinations_with_replacement(range(own.size), 2):
+                pair = (layout.statement.vectors[own[n]] for n in (i, j))
+                views[overlap_name(closed.ordered(*pair))][k] = filled[i, j]
+        return state[self.place]
+
+    def along(self, parameter: str) -> Callable[[float], tuple[Floats, float]]:
+        """Return the constants, and the unit of rates, as a function of a parameter."""
+        packing = self.solver.layout.packing("parameters")
+
+        def at(value: float) -> tuple[Floats, float]:
+            constants = self.constants.copy()
+            packing.views(constants)[f"p__{parameter}"][...] = value
+            return constants, self.unit
+
+        return at
 
     def samples(self, count: int, seed: int) -> Iterator[Floats]:
         random = np.random.default_rng(seed)

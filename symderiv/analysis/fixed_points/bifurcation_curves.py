@@ -16,7 +16,7 @@ from symderiv.analysis.fixed_points.continuation import (
     SingularPoints,
     frame_of,
 )
-from symderiv.analysis.fixed_points.unit_flow import UnitFlow
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
 
 _PACE, _STEPS = StepPace(1 / 64, 1e-4, 1 / 24, 0.9, (1.5, 1.0)), 300
 _SAME, _ROUND = 2e-3, 8
@@ -52,7 +52,7 @@ class Plane:
         ends: Least and largest value of each.
     """
 
-    flow: UnitFlow
+    flow: ExchangedFlow
     at: Callable[[float, float], tuple[Floats, float]]
     ends: tuple[tuple[float, float], tuple[float, float]]
 

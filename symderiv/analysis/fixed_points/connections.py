@@ -9,11 +9,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.exchanged_flow import kept_projector
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, kept_projector
 from symderiv.analysis.fixed_points.families import Family
 from symderiv.analysis.fixed_points.search import Found
 from symderiv.analysis.fixed_points.symmetric_flow import integrated
-from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,7 +43,7 @@ class Connection:
     time: float
 
 
-def connections(flow: UnitFlow, points: Sequence[Found]) -> list[Connection]:
+def connections(flow: ExchangedFlow, points: Sequence[Found]) -> list[Connection]:
     """Return where the flow goes from a small step along every unstable direction, both ways.
 
     Of directions with equal rates some combinations are taken; steps that leave the states of
@@ -64,7 +63,7 @@ def connections(flow: UnitFlow, points: Sequence[Found]) -> list[Connection]:
     return list(edges.values())
 
 
-def _departures(flow: UnitFlow, point: Found) -> Iterator[tuple[float, Floats]]:
+def _departures(flow: ExchangedFlow, point: Found) -> Iterator[tuple[float, Floats]]:
     """Yield states one step away along unstable directions, with their rates per unit of α."""
     if point.slopes is None or not point.index:
         return
@@ -95,7 +94,7 @@ def _departures(flow: UnitFlow, point: Found) -> Iterator[tuple[float, Floats]]:
         unstable = unstable[~equal]
 
 
-def _kept_directions(flow: UnitFlow, point: Found, basis: Floats) -> Iterator[Floats]:
+def _kept_directions(flow: ExchangedFlow, point: Found, basis: Floats) -> Iterator[Floats]:
     """Yield directions in a space of several that some exchange leaves alone, one per exchange."""
     orders, signs = flow.elements
     for number in point.stabiliser if basis.shape[1] > 1 else ():
@@ -107,7 +106,7 @@ def _kept_directions(flow: UnitFlow, point: Found, basis: Floats) -> Iterator[Fl
 
 
 def _arrival(
-    flow: UnitFlow,
+    flow: ExchangedFlow,
     start: Floats,
     known: tuple[Floats, npt.NDArray[np.int64]],
     continua: Mapping[int, Family],

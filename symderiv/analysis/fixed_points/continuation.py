@@ -18,10 +18,9 @@ import numpy.typing as npt
 from scipy.linalg import eig
 
 from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, StepPace
-from symderiv.analysis.fixed_points.exchanged_flow import kept_projector
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, kept_projector
 from symderiv.analysis.fixed_points.newton_steps import newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences
-from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 _STEPS, _BRANCHES = 600, 40
 _PACE = StepPace(5e-3, 1e-6, 4e-2, 0.9, (1.4, 1.4))
@@ -76,7 +75,7 @@ class FixedPointBranch:
 class OneParameter(CurveEquations):
     """The rates by coordinates and parameter, per unit of the learning rate there."""
 
-    flow: UnitFlow
+    flow: ExchangedFlow
     at: Callable[[float], tuple[Floats, float]]
     low: float
     high: float
@@ -123,7 +122,7 @@ class LargestRate:
 
     def __init__(
         self,
-        flow: UnitFlow,
+        flow: ExchangedFlow,
         at: Callable[[float], tuple[Floats, float]],
         start: Floats,
         begin: float,
@@ -173,7 +172,7 @@ class _Curve:
 
 
 def followed(
-    flow: UnitFlow,
+    flow: ExchangedFlow,
     at: Callable[[float], tuple[Floats, float]],
     starts: Sequence[Floats],
     begin: float,
@@ -368,7 +367,7 @@ def located(
     return u if np.linalg.norm(u - middle) < np.linalg.norm(high - low) else middle
 
 
-def frame_of(flow: UnitFlow, values: Floats) -> Floats:
+def frame_of(flow: ExchangedFlow, values: Floats) -> Floats:
     """Return an orthonormal basis of the states with the symmetries of one, shape (n, m)."""
     projector = kept_projector(flow, values, _SYMMETRIC)
     sizes, vectors = np.linalg.eigh((projector + projector.T) / 2)

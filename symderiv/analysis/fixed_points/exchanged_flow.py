@@ -130,8 +130,12 @@ class ExchangedFlow(ABC):
         """Return the whole state of coordinates."""
 
     @abstractmethod
-    def slope(self, values: Floats) -> Floats:
+    def slope(self, values: Floats, constants: Floats | None = None) -> Floats:
         """Return the rates of coordinates, not a number where there are none."""
+
+    @abstractmethod
+    def inside(self, values: Floats) -> Floats:
+        """Return coordinates with what overlaps of moving vectors lack to be of vectors, added."""
 
     @abstractmethod
     def samples(self, count: int, seed: int) -> Iterator[Floats]:

@@ -63,6 +63,24 @@ class FixedPoints(Answer):
 
     _title = "Fixed points"
 
+    @property
+    def _level(self) -> str:
+        """What is drawn upwards."""
+        return "generalisation error"
+
+    @property
+    def _measured(self) -> Sequence[str]:
+        """The heads of the columns that :meth:`_levels` fills."""
+        return ("error",)
+
+    def _levels(self, point: Mapping[str, Any]) -> list[str]:
+        """Return what is measured at a point, in words."""
+        return [f"{float(point['generalization_error']):.8g}"]
+
+    def _drawn(self, name: str) -> list[dict[str, Any]]:
+        """Return points, branches or bifurcations with the ``level`` at which they are drawn."""
+        return [{**each, "level": each["generalization_error"]} for each in self._record[name]]
+
     def _summary(self) -> Summary:
         record = self._record
         proved = sum(each["certified"] for each in record["points"])
@@ -75,17 +93,19 @@ class FixedPoints(Answer):
         return Summary(self._title, rows, record["warnings"])
 
     def _document(self) -> Part:
-        heads = ("", "error", "index", "orbit", "largest rate", "kind", "symmetry", "leads to")
+        told = "index", "orbit", "largest rate", "kind", "symmetry", "leads to"
+        heads = ("", *self._measured, *told)
         rows = [
             [
                 str(number),
-                f"{float(each['generalization_error']):.8g}",
+                *self._levels(each),
                 *told_of_point(each),
                 self._led_to(number),
             ]
             for number, each in enumerate(self._record["points"], 1)
         ]
-        nodes: list[Node] = [self._summary(), Tabular(heads, rows, sides="rrrrrlll")]
+        sides = "r" * (len(heads) - 3) + "lll"
+        nodes: list[Node] = [self._summary(), Tabular(heads, rows, sides=sides)]
         if any(each["family"] for each in self._record["points"]):
             nodes.append(self._families())
         if self._record["proved_spaces"]:
@@ -138,18 +158,13 @@ class FixedPoints(Answer):
             for number, each in enumerate(self._record["branches"], 1)
         ]
         events = [
-            [
-                str(each["branch"]),
-                each["kind"],
-                f"{each['parameter']:.8g}",
-                f"{each['generalization_error']:.6g}",
-            ]
-            for each in self._record["bifurcations"]
+            [str(each["branch"]), each["kind"], f"{each['parameter']:.8g}", f"{each['level']:.6g}"]
+            for each in self._drawn("bifurcations")
         ]
         key = self._record["followed"]
         tables = [
             Tabular(("branch", "from", "to", "index", "ends"), branches, key, "rrrll"),
-            Tabular(("branch", "kind", key, "error"), events, "Bifurcations", "rlrr"),
+            Tabular(("branch", "kind", key, *self._measured[:1]), events, "Bifurcations", "rlrr"),
         ]
         if self._record["second"]:
             rows = [
@@ -186,9 +201,10 @@ class FixedPoints(Answer):
             keys = key, record["second"]
             return drawn(f"{plots}.curve_axes", record["curves"], keys, ax)
         if record["branches"]:
-            pair = record["branches"], record["bifurcations"]
-            return drawn(f"{plots}.branch_axes", *pair, key, ax)
-        return drawn(f"{plots}.saddle_axes", record["points"], record["connections"], ax)
+            pair = self._drawn("branches"), self._drawn("bifurcations")
+            return drawn(f"{plots}.branch_axes", *pair, (key, self._level), ax)
+        points = self._drawn("points")
+        return drawn(f"{plots}.saddle_axes", points, record["connections"], self._level, ax)
 
 
 def found_record(flow: ExchangedFlow, point: Found) -> dict[str, Any]:
@@ -203,6 +219,21 @@ def found_record(flow: ExchangedFlow, point: Found) -> dict[str, Any]:
         "certified": False,
         "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
     }
+
+
+def connected(flow: ExchangedFlow, points: Sequence[Found]) -> list[dict[str, Any]]:
+    """Return where the unstable directions of points lead, numbers from 1."""
+    from symderiv.analysis.fixed_points.connections import connections
+
+    return [
+        {
+            "source": each.source + 1,
+            "target": None if each.target is None else each.target + 1,
+            "rate": each.rate,
+            "time": each.time,
+        }
+        for each in connections(flow, points)
+    ]
 
 
 def proved(traced: TracedRates | None, state: np.ndarray, digits: int) -> Proof | None:

@@ -12,7 +12,6 @@ from symderiv.analysis.fixed_points.bifurcation_curves import (
     Plane,
     bifurcation_curves,
 )
-from symderiv.analysis.fixed_points.connections import connections
 from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
 from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
@@ -20,6 +19,7 @@ from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
 from symderiv.api.arguments.exact_numbers import check_digits
 from symderiv.api.results.flows.fixed_point_answer import (
     FixedPoints,
+    connected,
     found_record,
     if_closed,
     proved,
@@ -82,7 +82,6 @@ def fixed_points_of(
     real = [each for each in points if flow.physical(each.values)]
     alone = [each for each in real if not isinstance(each, Family)]
     curves = _followed(stated, alone, along) if along else {}
-    edges = connections(flow, real) if not unconnected else []
     return FixedPoints(
         {
             "activation": study.student_activation,
@@ -92,15 +91,7 @@ def fixed_points_of(
             "order": study.training.order,
             "symmetries": len(flow.group[0]),
             "points": _records(stated, points, digits),
-            "connections": [
-                {
-                    "source": each.source + 1,
-                    "target": None if each.target is None else each.target + 1,
-                    "rate": each.rate,
-                    "time": each.time,
-                }
-                for each in edges
-            ],
+            "connections": [] if unconnected else connected(flow, real),
             "complete": any(each["whole"] and not each["left"] for each in proved),
             "proved_spaces": proved,
             "followed": None,

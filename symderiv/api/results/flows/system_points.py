@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from flint import arb
 
+from symderiv.analysis.fixed_points.continuation import followed
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
-from symderiv.api.results.answer import Answer
 from symderiv.api.results.flows.fixed_point_answer import (
+    FixedPoints,
+    connected,
     found_record,
     if_closed,
     proved,
-    told_of_point,
 )
 from symderiv.api.results.flows.jacobian import system_slopes
-from symderiv.foundation.documents.document import Part, Summary, Tabular
+from symderiv.foundation.documents.document import Summary
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.flows.courses import Goal
 from symderiv.system.point_run import PointRun
@@ -32,7 +33,7 @@ _CAUTION = "points are those that were found; that there are no others is not pr
 _STEP, _LARGE_FLOW, _DIGITS = 4e-3, 200, 15
 
 
-class SystemFixedPoints(Answer):
+class SystemFixedPoints(FixedPoints):
     """The fixed points of a system that were found, one for all that symmetries make of it.
 
     Attributes:
@@ -45,11 +46,37 @@ class SystemFixedPoints(Answer):
             largest rate that is left; ``certified``, whether existence, uniqueness nearby and the
             index are proved, and ``error``, how far the numbers of ``state`` and ``observables``
             are from the exact ones at most, if so, else None.
+        connections: dictionaries ``source``, ``target`` (numbers of points from 1, None if none is
+            approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
+        branches: where a parameter was followed, dictionaries ``parameter``, ``index``,
+            ``physical`` (lists along the curve), ``observables`` (lists by name) and ``ends``, why
+            it ends.
+        bifurcations: dictionaries ``kind`` ("fold", "pitchfork", "transcritical", "hopf"),
+            ``parameter``, ``observables``, ``frequency`` and the ``branch``, from 1.
         symmetries: how many exchanges and changes of sign leave the flow alone.
         jacobian: "generated", or "differences" where a mean has no derivative.
     """
 
     _title = "Fixed points of a system"
+
+    @property
+    def _measured(self) -> Sequence[str]:
+        return tuple(self._record["points"][0]["observables"]) if self.points else ()
+
+    @property
+    def _level(self) -> str:
+        if not self._measured:
+            raise InputError("the system has nothing to draw; state an average with observe")
+        return self._measured[0]
+
+    def _levels(self, point: Mapping[str, Any]) -> list[str]:
+        return [f"{value:.8g}" for value in point["observables"].values()]
+
+    def _drawn(self, name: str) -> list[dict[str, Any]]:
+        return [
+            {**each, "level": next(iter(each["observables"].values()), np.nan)}
+            for each in self._record[name]
+        ]
 
     def _summary(self) -> Summary:
         record = self._record
@@ -58,27 +85,20 @@ class SystemFixedPoints(Answer):
         rows.append(("points", f"{len(record['points'])} found, {proofs} of them proved"))
         return Summary(self._title, rows, record["warnings"])
 
-    def _document(self) -> Part:
-        observables = list(self._record["points"][0]["observables"]) if self.points else []
-        heads = ("", *observables, "index", "orbit", "largest rate", "kind", "alike")
-        rows = [
-            [
-                str(number),
-                *(f"{each['observables'][name]:.8g}" for name in observables),
-                *told_of_point(each),
-            ]
-            for number, each in enumerate(self._record["points"], 1)
-        ]
-        sides = "r" + "r" * len(observables) + "rrrll"
-        return Part("", [self._summary(), Tabular(heads, rows, sides=sides)])
-
 
 def system_fixed_points(
-    solver: Solver, initial: Mapping[str, Any], starts: int, parameters: Mapping[str, Any]
+    solver: Solver,
+    initial: Mapping[str, Any],
+    starts: int,
+    unconnected: bool,
+    follow: Mapping[str, Sequence[float]],
+    parameters: Mapping[str, Any],
 ) -> SystemFixedPoints:
     """Return the catalogue; see :meth:`symderiv.System.fixed_points`."""
     if starts < 1:
         raise InputError(f"{starts} is not positive", argument="starts")
+    values = solver.layout.parameter_values(parameters)
+    ends = _ends_of(values, follow)
     flow = SystemFlow.of(solver, initial, parameters)
     if flow.place.size > _LARGE_FLOW:
         raise InputError(
@@ -89,14 +109,93 @@ def system_fixed_points(
     points = found_points(flow, jacobian, [flow.begin[flow.place]], starts)
     traced = if_closed(lambda: _traced(flow, initial, parameters))
     points.sort(key=lambda each: (not flow.physical(each.values), each.index, *each.values))
+    real = [each for each in points if flow.physical(each.values)]
+    branches = [_branches(flow, real, name, values[name], each) for name, each in ends.items()]
     return SystemFixedPoints(
         {
             "symmetries": len(flow.elements[0]),
             "jacobian": kind,
             "points": [_record(flow, traced, each, initial) for each in points],
+            "connections": [] if unconnected else connected(flow, real),
+            "proved_spaces": [],
+            "followed": None,
+            "second": None,
+            "branches": [],
+            "bifurcations": [],
+            "curves": [],
+            **(branches[0] if branches else {}),
             "warnings": [_CAUTION],
         }
     )
+
+
+def _ends_of(
+    values: Mapping[str, float], follow: Mapping[str, Sequence[float]]
+) -> dict[str, tuple[float, float]]:
+    """Return the parameter that is followed with its ends, if there is one.
+
+    Raises:
+        InputError: There are two, or it is no parameter between two ends.
+    """
+    if len(follow) > 1:
+        raise InputError(f"has {len(follow)} parameters; give one", argument="follow")
+    for name, ends in follow.items():
+        if name not in values:
+            known = ", ".join(values) or "none"
+            raise InputError(f"{name!r} is not a parameter; there are {known}", argument="follow")
+        if len(ends) != 2 or not ends[0] <= values[name] <= ends[1] or ends[0] == ends[1]:
+            raise InputError(
+                f"{name} must have two ends, with its value {values[name]:g} between them",
+                argument="follow",
+            )
+    return {name: (float(ends[0]), float(ends[1])) for name, ends in follow.items()}
+
+
+def _branches(
+    flow: SystemFlow, points: Sequence[Found], name: str, begin: float, ends: tuple[float, float]
+) -> dict[str, Any]:
+    """Return the branches through points in a parameter, and their bifurcations."""
+    at = flow.along(name)
+
+    def observed(rows: np.ndarray, values: Iterable[float]) -> dict[str, np.ndarray]:
+        states = np.array([flow.state(row) for row in rows])
+        constants = np.array([at(float(value))[0] for value in values])
+        return flow.solver.observed(states, constants)
+
+    branches = followed(flow, at, [each.values for each in points], begin, ends)
+    sides = [(each, n) for n, branch in enumerate(branches, 1) for each in branch.bifurcations]
+    return {
+        "followed": name,
+        "branches": [
+            {
+                "parameter": branch.parameter.tolist(),
+                "index": branch.index.tolist(),
+                "physical": [
+                    flow.physical(row, at(float(value))[0])
+                    for row, value in zip(branch.values, branch.parameter, strict=True)
+                ],
+                "observables": {
+                    key: column.tolist()
+                    for key, column in observed(branch.values, branch.parameter).items()
+                },
+                "ends": list(branch.ends),
+            }
+            for branch in branches
+        ],
+        "bifurcations": [
+            {
+                "kind": each.kind,
+                "parameter": each.parameter,
+                "observables": {
+                    key: float(column[0])
+                    for key, column in observed(each.values[None], [each.parameter]).items()
+                },
+                "frequency": each.frequency * flow.unit,
+                "branch": number,
+            }
+            for each, number in sides
+        ],
+    }
 
 
 def _jacobian_of(flow: SystemFlow) -> tuple[Callable[[np.ndarray], np.ndarray], str]:

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 def saddle_axes(
     points: Sequence[Mapping[str, Any]],
     connections: Sequence[Mapping[str, Any]],
+    level: str,
     ax: Axes | None = None,
 ) -> Axes:
     """Return the graph of saddles of which vectors exist: index to the right, error upwards.
 
     Args:
-        points: records of fixed points.
+        points: records of fixed points, with their ``level``.
         connections: which leads to which, numbered from 1.
+        level: what that is.
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)
@@ -37,7 +39,7 @@ def saddle_axes(
             taken[index] = taken.get(index, 0) + 1
             # points of one index stand beside each other
             shift = 0.16 * (taken[index] // 2) * (-1) ** taken[index]
-            places[number] = (index + shift, float(point["generalization_error"]))
+            places[number] = (index + shift, float(point["level"]))
     drawn = {(each["source"], each["target"]) for each in connections}
     for source, target in sorted(drawn, key=str):
         if source in places and target in places and source != target:
@@ -69,7 +71,7 @@ def saddle_axes(
     axis.locator_params(axis="x", integer=True)
     without = any(point["physical"] and point["index"] is None for point in points)
     axis.set_xlabel("unstable directions" + (" (-1: rates have no derivatives)" if without else ""))
-    axis.set_ylabel("generalisation error")
+    axis.set_ylabel(level)
     axis.margins(0.12)
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return axis
@@ -85,15 +87,15 @@ _MARKS = {"fold": "s", "pitchfork": "P", "transcritical": "X", "hopf": "D", "bra
 def branch_axes(
     branches: Sequence[Mapping[str, Any]],
     bifurcations: Sequence[Mapping[str, Any]],
-    key: str,
+    names: tuple[str, str],
     ax: Axes | None = None,
 ) -> Axes:
     """Return branches of fixed points: full where stable, dashed where not, dotted without vectors.
 
     Args:
-        branches: curves of fixed points.
+        branches: curves of fixed points, with their ``level``.
         bifurcations: marked places on them.
-        key: what is followed.
+        names: what is followed, and what the level is.
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)
@@ -101,7 +103,7 @@ def branch_axes(
         index, physical = np.array(branch["index"]), np.array(branch["physical"])
         kinds = np.where(physical, np.where(index == 0, 0, 1), 2)
         parameter = np.array(branch["parameter"])
-        error = np.array(branch["generalization_error"])
+        error = np.array(branch["level"])
         cuts = [0, *(np.flatnonzero(np.diff(kinds)) + 1), kinds.size]
         for begin, end in pairwise(cuts):
             piece = slice(max(begin - 1, 0), end)
@@ -116,14 +118,14 @@ def branch_axes(
         if chosen:
             axis.plot(
                 [each["parameter"] for each in chosen],
-                [each["generalization_error"] for each in chosen],
+                [each["level"] for each in chosen],
                 mark,
                 color="#222222",
                 markersize=7,
                 label=kind,
             )
-    axis.set_xlabel(key.partition(".")[2].replace("_", " "))
-    axis.set_ylabel("generalisation error")
+    axis.set_xlabel(names[0].rpartition(".")[2].replace("_", " "))
+    axis.set_ylabel(names[1])
     if bifurcations:
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
     return axis
