@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from symderiv.enclosures.traced_module import continued, traced
 from symderiv.foundation.errors import InputError, NotYetError
@@ -19,6 +19,7 @@ from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.lowering.programs.exported import kept_program
 from symderiv.lowering.programs.precise_module import precise_module
+from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.operations import Operations
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 #: The name of a field of the state, and the place of a number in it.
 Place = tuple[str, int]
+#: Numbers of any kind by the names of fields, as nested lists.
+Fields = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,38 @@ class TracedRates(ABC):
                 flat[place] = (places[name, int(twin)],)
         return _nested(values)
 
+    def fields(self, context: Any, moving: Sequence[Place], values: Sequence[Any]) -> Fields:
+        """Return all fields as nested lists of numbers of a context.
+
+        Args:
+            context: See :class:`symderiv.precision.balls.contexts.Numbers`.
+            moving, values: What moves, and its numbers.
+        """
+
+        def number(value: Any) -> Any:
+            if isinstance(value, list):
+                return [number(each) for each in value]
+            if isinstance(value, tuple):
+                return values[value[0]]
+            if isinstance(value, Fraction):
+                return context.mpf(value.numerator) / context.mpf(value.denominator)
+            return context.mpf(ball(value, ctx.prec))
+
+        return {name: number(self._stated(moving, name)) for name in self.vectors.numbers}
+
+    def rates_at(self, context: Any, moving: Sequence[Place], values: Sequence[Any]) -> list[Any]:
+        """Return the rates of what moves in numbers of a context."""
+        fields = {**self.fields(context, moving, values), "alpha": context.zero}
+        procedure, state = self.procedure(self.program.right_hand_side), self.vectors.state
+        zeros = {
+            name: _nested(np.full(shape, context.zero, object))
+            for name, shape in state.shapes.items()
+        }
+        given = (fields[each.name] for each in procedure.inputs)
+        getattr(self.module, procedure.name)(context, *given, *zeros.values())
+        flat = {name: np.array(each, object).reshape(-1) for name, each in zeros.items()}
+        return [flat[name][place] for name, place in moving]
+
     def _mirrored(self, name: str) -> np.ndarray:
         """Return of each entry of a field the entry that is the same number."""
         shape = self.vectors.numbers[name].shape
@@ -258,6 +293,18 @@ class TracedFlow(TracedRates):
             operations.outputs[-1:-1] = [operations.place(("state", n)) for n, _ in weights]
             names += [f"v[{place + 1}]" for _, place in weights]
         return operations, [*names, "generalization_error"]
+
+    def observed_at(
+        self, context: Any, moving: Sequence[Place], values: Sequence[Any]
+    ) -> tuple[Any, Any, Any]:
+        """Return Q, R and the generalisation error in numbers of a context."""
+        procedure = self.procedure(self.program.observables)
+        fields = self.fields(context, moving, values)
+        K, M = self.flow.state.K, self.flow.state.M
+        Q, R = ([[context.zero] * size for _ in range(K)] for size in (K, M))
+        given = (fields[each.name] for each in procedure.inputs)
+        error = getattr(self.module, procedure.name)(context, *given, Q, R)
+        return Q, R, error
 
     def rows(self, times: np.ndarray) -> np.ndarray:
         return VariedFlow(self.flow, {}).run(times)

@@ -20,18 +20,17 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, arb_mat
 
-from symderiv.analysis.fixed_points.proof import ExactFlow
 from symderiv.analysis.fixed_points.search import Found, measured, root_in, spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.progress import progress_bar
 from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
-from symderiv.precision.balls.contexts import numbers
 from symderiv.precision.balls.operations import Operations, Recorder
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_BOXES, _LARGEST_SPACE, _DIGITS = 2_000_000, 7, 30
+_MOST_BOXES, _LARGEST_SPACE = 2_000_000, 7
 
 
 @dataclass(frozen=True)
@@ -49,21 +48,18 @@ class BoxedEquations:
     inverse: Floats
 
     @classmethod
-    def of(cls, states: SymmetricStates, exact: ExactFlow) -> BoxedEquations:
+    def of(cls, states: SymmetricStates, module: Any, known: Mapping[str, Any]) -> BoxedEquations:
         """Record the equations of a space.
+
+        Args:
+            states: The space.
+            module: The functions of the equations in numbers of any kind.
+            known: Their constants in balls, by name, as nested lists.
 
         Raises:
             NotYetError: They are not those of plain descent with one eigenvalue and fixed output
                 weights, or teachers are not independent.
         """
-        with numbers(_DIGITS, "arb") as balls:
-            state, constants = exact.fields(balls, [arb(0)] * states.flow.place.size)
-            return cls._recorded(states, exact.module, {**constants, "v": state["v"]})
-
-    @classmethod
-    def _recorded(
-        cls, states: SymmetricStates, module: Any, known: Mapping[str, Any]
-    ) -> BoxedEquations:
         recorder = Recorder()
         P, R = states.filled([recorder.input() for _ in range(states.size)], arb(0))
         K, M, T = len(R), len(R[0]), known["T"]
@@ -236,7 +232,8 @@ def _missed(
 
 
 def proved_spaces(
-    exact: ExactFlow,
+    flow: UnitFlow,
+    equations: tuple[Any, Mapping[str, Any]],
     jacobian: Callable[[Floats], Floats],
     found: Sequence[Found],
     largest: float,
@@ -246,7 +243,8 @@ def proved_spaces(
     Of the spaces of at most seven dimensions those are taken that no other proved one contains.
 
     Args:
-        exact: The flow with its numbers as formulas.
+        flow: The flow.
+        equations: Its module, and its constants in balls; see :meth:`BoxedEquations.of`.
         jacobian: Derivatives of the rates by coordinates.
         found: Fixed points that are known.
         largest: Bounds all Q_ii.
@@ -254,7 +252,7 @@ def proved_spaces(
     Raises:
         NotYetError: The equations are none that can be enclosed.
     """
-    flow, points = exact.flow, list(found)
+    points = list(found)
     task = "proving that no fixed point is missing"
     proved: list[tuple[SymmetricStates, Census]] = []
     for basis in reversed(spaces_of(flow)):
@@ -264,17 +262,17 @@ def proved_spaces(
         ):
             continue
         states = SymmetricStates(flow, basis)
-        equations = BoxedEquations.of(states, exact)
+        boxed = BoxedEquations.of(states, *equations)
         inside = [v for each in points for v in flow.images(each.values) if states.holds(v)]
-        known = [states.numbers(each, equations.inverse) for each in inside]
+        known = [states.numbers(each, boxed.inverse) for each in inside]
         apart = [
             k
             for n, k in enumerate(known)
             if all(np.max(np.abs(k - other)) > 1e-6 for other in known[:n])
         ]
         with progress_bar(None, task) as bar:
-            counted = census(equations, apart, largest, tell=partial(bar, task))
-        missed = _missed(counted, equations, jacobian, points)
+            counted = census(boxed, apart, largest, tell=partial(bar, task))
+        missed = _missed(counted, boxed, jacobian, points)
         left = np.concatenate([counted.left, np.reshape(missed, (-1, states.size, 2))])
         proved.append((states, replace(counted, left=left)))
     vectors = [n for n, each in enumerate(points) if flow.physical(each.values)]

@@ -105,7 +105,7 @@ def test_no_box_loses_the_point_where_functions_vanish() -> None:
 
 def test_a_search_that_loses_a_known_point_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     stated = exact_of(1, 1)
-    equations = BoxedEquations.of(SymmetricStates(stated.flow, np.eye(2)), stated.exact())
+    equations = BoxedEquations.of(SymmetricStates(stated.flow, np.eye(2)), *stated.in_balls())
 
     def wrong(*given: Any) -> tuple[Any, Any, Any]:
         low, high, left = narrowed(*given)
@@ -135,7 +135,7 @@ def test_the_equations_are_the_rates_of_the_flow_in_other_coordinates(decay: flo
     stated = exact_of(2, 1, weight_decay=decay, label_noise=0.4)
     flow = stated.flow
     states = SymmetricStates(flow, spaces_of(flow)[-1])
-    equations = BoxedEquations.of(states, stated.exact())
+    equations = BoxedEquations.of(states, *stated.in_balls())
     for state in flow.samples(3, seed=8):
         values = state[flow.place]
         numbers = states.numbers(values, equations.inverse)
@@ -157,7 +157,7 @@ def test_a_fixed_point_that_is_not_known_is_met() -> None:
     stated = exact_of(1, 1)
     flow = stated.flow
     states = SymmetricStates(flow, np.eye(2))
-    equations = BoxedEquations.of(states, stated.exact())
+    equations = BoxedEquations.of(states, *stated.in_balls())
     found = census(equations, [], 1.7)
     assert found.complete
     (point,) = found.points
@@ -237,7 +237,7 @@ def test_all_states_of_two_students_of_one_teacher_have_three_fixed_points() -> 
     stated = exact_of(2, 1, learning_rate=0.5)
     flow = stated.flow
     states = SymmetricStates(flow, spaces_of(flow)[-1])
-    equations = BoxedEquations.of(states, stated.exact())
+    equations = BoxedEquations.of(states, *stated.in_balls())
     # none is known before
     found = census(equations, [], 1.1)
     assert states.size == 5

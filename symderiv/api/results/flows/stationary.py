@@ -35,7 +35,7 @@ from symderiv.problem.key_names import study_key
 
 if TYPE_CHECKING:
     from symderiv.analysis.fixed_points.completeness import ProvedSpace
-    from symderiv.analysis.fixed_points.proof import ExactFlow, Proof
+    from symderiv.analysis.fixed_points.proof import Proof
     from symderiv.api.results.rate_function import Start
     from symderiv.enclosures.traced_flow import TracedFlow
     from symderiv.problem.study import Study
@@ -161,7 +161,9 @@ def points_of(
         from symderiv.analysis.fixed_points.completeness import proved_spaces
 
         try:
-            points, spaces = proved_spaces(stated.exact(), stated.jacobian, points, complete)
+            points, spaces = proved_spaces(
+                flow, stated.in_balls(), stated.jacobian, points, complete
+            )
         except NotYetError as error:
             raise error.renamed("complete") from None
     numbers = {id(each.slopes): n for n, each in enumerate(points)}
@@ -323,7 +325,7 @@ def _record(
     if proof is None and digits > _DOUBLE:
         if point.neutral:
             raise ToleranceError(f"{digits} digits of a degenerate fixed point cannot be computed")
-        numbers |= _polished(stated.exact(), stated, point, digits)
+        numbers |= _polished(stated, point, digits)
     if proof is not None and proof.index is not None:
         others |= {"certified": True, "index": proof.index}
     if point.slopes is None:
@@ -402,15 +404,17 @@ def _in_doubles(stated: StationaryFlow, point: Found) -> dict[str, Any]:
     }
 
 
-def _polished(
-    exact: ExactFlow, stated: StationaryFlow, point: Found, digits: int
-) -> dict[str, Any]:
+def _polished(stated: StationaryFlow, point: Found, digits: int) -> dict[str, Any]:
+    from symderiv.analysis.fixed_points.proof import polished
     from symderiv.precision.balls.contexts import numbers
 
-    inverse = np.linalg.inv(stated.jacobian(point.values))
-    polished = exact.polished(point.values, inverse, digits)
+    traced, places = stated.traced(), stated.places()
+    inverse = np.linalg.inv(stated.jacobian(point.values) * stated.flow.unit)
+    values = polished(
+        lambda mp, each: traced.rates_at(mp, places, each), point.values, inverse, digits
+    )
     with numbers(digits + 10, "mpmath") as mp:
-        Q, R, error = exact.observables(mp, polished)
+        Q, R, error = traced.observed_at(mp, places, values)
         return {
             "Q": [[mp.nstr(x, digits) for x in row] for row in Q],
             "R": [[mp.nstr(x, digits) for x in row] for row in R],

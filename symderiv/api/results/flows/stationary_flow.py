@@ -20,13 +20,12 @@ from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.flows.components import ComponentsFlow
 
 if TYPE_CHECKING:
-    from symderiv.analysis.fixed_points.proof import ExactFlow
     from symderiv.api.results.rate_function import Start
     from symderiv.enclosures.traced_flow import TracedFlow
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.problem.study import Study
 
-_STEP = 4e-3
+_STEP, _DIGITS = 4e-3, 30
 _DEGREES, _TRIED, _INTERPOLATED = (1, 4, 12, 48), np.array([-0.93, -0.41, 0.17, 0.62, 0.98]), 1e-11
 
 
@@ -74,22 +73,29 @@ class StationaryFlow:
 
         return TracedFlow.of(self.own, formulas_of(self.study, self.own))
 
-    def exact(self) -> ExactFlow:
-        """Return the same flow with its numbers as formulas, to prove that no point is missing.
+    def places(self) -> list[tuple[str, int]]:
+        """Return the field of each coordinate, and its place in it."""
+        slices = self.flow.packing(0).slices
+        names = [name for name, part in slices.items() for _ in range(part.stop - part.start)]
+        return [
+            (names[place], int(place) - slices[names[place]].start) for place in self.flow.place
+        ]
+
+    def in_balls(self) -> tuple[Any, dict[str, Any]]:
+        """Return the module of the equations, and what does not move in balls.
 
         Raises:
-            NotYetError: its equations have no closed form.
+            NotYetError: the rule is not plain descent, or a mean has no closed form.
         """
-        from symderiv.analysis.fixed_points.proof import ExactFlow, spectral_module
+        from symderiv.precision.balls.contexts import numbers
 
         if self.study.rule_keys:
             raise NotYetError(
-                "only plain descent of the squared loss has proofs that no fixed point is missing, "
-                "and more than 15 digits of points that are not proved"
+                "only plain descent of the squared loss has proofs that no fixed point is missing"
             )
-        study = self.study
-        module = spectral_module(study.student_activation, study.network.teacher_activation)
-        return ExactFlow(self.flow, module, formulas_of(study, self.own))
+        traced = self.traced()
+        with numbers(_DIGITS, "arb") as balls:
+            return traced.module, traced.fields(balls, [], [])
 
 
 def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
