@@ -68,6 +68,8 @@ def traced(
             "relu, linear, …), of erf and relu without biases",
             argument="certify",
         ) from error
+    except NotYetError as error:
+        raise error.renamed("certify") from None
     finally:
         names.update(own)
     earlier = [recorder.at(place) for place in before.outputs] if before else []

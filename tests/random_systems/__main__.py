@@ -20,13 +20,18 @@ from symderiv.statement.register import LearningTime
 _REPEATS, _POINTS, _CHANCE = 12, 2**11, 1e-5
 
 
+def order_of(seed: int) -> str:
+    """Return whether steps of the problem of a seed are small."""
+    return random.Random(-seed).choice(("full", "full", "full", "small-learning-rate"))
+
+
 def tried(seed: int, change: float = 1.0) -> str:
     """State and derive the problem of a seed, and compare; ``change`` is a factor of the rates.
 
     Returns:
         "agrees", or "refused: …" or "wrong: …".
     """
-    order = random.Random(-seed).choice(("full", "full", "full", "small-learning-rate"))
+    order = order_of(seed)
     P = sd.System(order)
     try:
         Speaker(P, seed)

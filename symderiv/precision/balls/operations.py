@@ -190,11 +190,16 @@ class Recorder:
         self.operations.outputs = [self.mpf(each).place for each in outputs]
         return self.operations.live()
 
+    def expm1(self, x: Any) -> Recorded:
+        """Return exp(x) - 1: digits that cancel cost nothing but bits here."""
+        return self.mpf(x).function("exp") - self.one
+
     def __getattr__(self, name: str) -> Callable[[Any], Recorded]:
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in FUNCTIONS:
-            raise NotYetError(f"has no enclosure: its formulas contain {name}")
+            what = "an integral" if name == "quad" else name
+            raise NotYetError(f"has no enclosure: its formulas contain {what}")
         return lambda x: self.mpf(x).function(name)
 
 

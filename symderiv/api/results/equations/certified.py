@@ -289,6 +289,8 @@ def enclosed_run(
     from symderiv.enclosures.proved_run import enclosed
     from symderiv.integrate.events.conditions import Condition
 
+    if not traced.names:
+        raise InputError("has nothing to prove: no order parameter moves", argument="certify")
     if len(traced.names) > _MOST_ORDER_PARAMETERS:
         raise NotYetError(
             f"takes at most {_MOST_ORDER_PARAMETERS} order parameters, not {len(traced.names)}; "
