@@ -29,7 +29,7 @@ from symderiv.problem.state import State
 from symderiv.problem.study import parse_study
 from symderiv.storage.checkpoint import Checkpoint
 
-pytestmark = pytest.mark.days(6)
+pytestmark = pytest.mark.days(12)
 
 
 def study_of(
