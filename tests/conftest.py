@@ -36,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # what is imported and rewritten stays: looking through it over and over takes a second
+    gc.disable()
     config.pluginmanager.register(RoomTimes())
     config.addinivalue_line("markers", "days(n): an n-th of the cases of a test is tried a day")
     config.addinivalue_line(
@@ -72,7 +74,6 @@ def pytest_collection_finish() -> None:
     """Take what was imported out of the sight of the collection of garbage."""
     gc.collect()
     gc.freeze()
-    gc.disable()
 
 
 def pytest_runtest_logfinish() -> None:

@@ -99,6 +99,7 @@ def test_known_constructions_are_definitions(name: str) -> None:
     assert answer(notes, claim).is_construction
 
 
+@pytest.mark.days(3)
 @pytest.mark.parametrize("name", names())
 def test_no_claim_that_counts_is_true_by_construction(name: str) -> None:
     """An eightieth of the claims a day."""

@@ -51,6 +51,7 @@ def turning(x: np.ndarray, p: float, q: float) -> np.ndarray:
     return np.array([growth * x[0] - y * x[1], y * x[0] + growth * x[1]])
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("rates", "start", "kind", "missed"),
     [
@@ -86,6 +87,7 @@ def test_curves_are_those_that_are_known(
         np.testing.assert_allclose(curve.frequency, 1.5 + q, rtol=1e-6)
 
 
+@pytest.mark.turns(3)
 def test_equal_students_specialise_on_a_curve_of_pitchforks() -> None:
     problem = sd.Problem(
         "erf", students=2, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean",

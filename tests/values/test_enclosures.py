@@ -25,7 +25,7 @@ from symderiv.precision.moments.moment_system import RuleParameters
 from symderiv.precision.moments.moment_trajectory import moment_trajectory
 from symderiv.problem.state import State
 
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 ONE = {"Q": [[0.0625]], "R": [[0.125]], "T": [[1.25]]}
 

@@ -18,7 +18,7 @@ from symderiv.equilibrium.pair_means import pair_mean, square_mean
 from symderiv.foundation.errors import NotYetError
 
 # each follows branches of its own
-pytestmark = pytest.mark.turns(3)
+pytestmark = pytest.mark.turns(6)
 
 
 def by_angles(g: Any, h: Any, a: float, c: float, b: float) -> float:

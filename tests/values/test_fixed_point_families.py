@@ -86,10 +86,10 @@ def test_runs_end_at_a_point_of_the_family(order: str) -> None:
         # the sum of students is given: differences have K - 1 vectors along M teachers, and
         # a symmetric matrix of K - 1 rows beside them
         ("linear", 2, 1, 1 + 1, {}),
-        pytest.param("linear", 3, 2, 4 + 3, {}, marks=pytest.mark.turns(2)),
+        pytest.param("linear", 3, 2, 4 + 3, {}, marks=pytest.mark.turns(4)),
         # orthonormal columns, one for each teacher, in as many dimensions as students
         pytest.param(
-            *("quadratic", 2, 2, 1, {"order": "small-learning-rate"}), marks=pytest.mark.turns(2)
+            *("quadratic", 2, 2, 1, {"order": "small-learning-rate"}), marks=pytest.mark.turns(4)
         ),
         # the third student is minus the second, which is any vector: R and Q of one
         ("erf", 3, 1, 2, {}),
@@ -109,13 +109,14 @@ def test_dimensions_are_those_of_the_sets_of_vectors(
     assert row["index"] == 0
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 def test_a_saddle_leads_to_a_family_at_any_of_its_points() -> None:
     found = problem("erf", 3, 1).fixed_points(starts=4)
     (number,) = [n for n, each in enumerate(found.points, 1) if each["family"]]
     assert {each["target"] for each in found.connections if each["target"]} >= {number}
 
 
+@pytest.mark.turns(4)
 def test_where_rates_have_no_derivative_there_is_no_index() -> None:
     ask = problem("relu", 2, 2)
     found = ask.fixed_points(starts=4, unconnected=True)

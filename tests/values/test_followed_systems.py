@@ -60,6 +60,7 @@ def differences(name: str, value: float) -> tuple[float, dict[int, float]]:
 NUMBERS = {"eta": 0.5, "decay": 0.1, "initial.u": 0.8, "inputs.x.exponent": 1.0}
 
 
+@pytest.mark.turns(3)
 def test_derivatives_and_times_are_those_of_differences(tmp_path: Path) -> None:
     P = system(1.0)
     run = P.solve(
@@ -138,6 +139,7 @@ def in_time(batches: bool) -> Any:
     return P
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("batches", [True, False])
 def test_steps_and_jumps_have_the_derivatives_of_differences(batches: bool) -> None:
     random = np.random.default_rng(1)

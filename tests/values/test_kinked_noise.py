@@ -17,7 +17,7 @@ from support.sectors import in_sectors
 import symderiv as sd
 from symderiv.storage.study_kernel import kernel_for
 
-pytestmark = pytest.mark.turns(6)
+pytestmark = pytest.mark.turns(15)
 
 SCALE, SHARE = 1.0507009873554805, 1.6732632423543772
 Function = Callable[[np.ndarray], np.ndarray]

@@ -22,7 +22,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
 
-pytestmark = pytest.mark.turns(9)
+pytestmark = pytest.mark.turns(15)
 
 BITS = 120
 

@@ -84,7 +84,7 @@ def run() -> Any:
     return general().solve(alpha=TIMES, sensitivities=[*NUMBERS, *twice], events=EVENTS)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", ["learning_rate", "student_std"])
 def test_second_derivatives_are_those_of_differences_of_runs(run: Any, number: str) -> None:
     value, fields = NUMBERS[number], ("Q", "R", "v", "generalization_error")
@@ -102,7 +102,7 @@ def test_second_derivatives_are_those_of_differences_of_runs(run: Any, number: s
         assert scale > 1e-2
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_derivatives_are_those_of_differences(run: Any, number: str) -> None:
     expected = by_differences(general(), number, NUMBERS[number])
@@ -116,7 +116,7 @@ def test_derivatives_are_those_of_differences(run: Any, number: str) -> None:
     assert np.isfinite(times[:2]).all()
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 def test_runs_with_derivatives_are_kept_and_drawn(run: Any, tmp_path: Path) -> None:
     path = tmp_path / "RUN.nc"
     run.save(path)
@@ -163,7 +163,7 @@ def test_times_of_events_are_those_of_runs_with_smaller_tolerance() -> None:
     assert located > 4
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 def test_runs_end_at_events() -> None:
     problem = sd.Problem(
         "erf", students=2, teachers=2, learning_rate=1.0, student_std=0.1, label_noise=0.1, seed=3
@@ -186,7 +186,7 @@ def test_runs_end_at_events() -> None:
     assert late.events[0].time == np.inf
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 def test_ends_of_plateaus_are_events() -> None:
     problem = sd.Problem("erf", students=2, teachers=2, learning_rate=1.0, student_std=1e-2)
     events = ["plateau-begin", sd.event("plateau-end")]
@@ -286,6 +286,7 @@ IN_TIME: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.days(5)
 @pytest.mark.parametrize("kind", IN_TIME)
 def test_what_changes_in_time_has_the_derivatives_of_differences(kind: str) -> None:
     """Two eigenvalues, K ≠ M; rates that jump or are formulas, tasks, and steps of order one."""

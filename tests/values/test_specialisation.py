@@ -70,6 +70,7 @@ def test_equations_in_symbols_hold_where_a_curvature_of_all_order_parameters_van
     assert np.abs(curvatures).min() < 1e-11 * np.abs(curvatures).max()
 
 
+@pytest.mark.turns(2)
 def test_many_units_are_those_of_others_and_the_limit_of_some() -> None:
     # Oostwal, Straat and Biehl, Physica A 564 (2021) 125517: four digits
     erf = sd.Problem("erf", students=2, teachers=2).specialisation(units=[2, 50, math.inf])
@@ -115,6 +116,7 @@ def test_activations_without_a_transition_are_refused(name: str, words: str) -> 
         sd.Problem(name, students=2, teachers=2).specialisation(units=[3])
 
 
+@pytest.mark.turns(2)
 def test_transitions_are_drawn() -> None:
     axes = sd.Problem("relu", students=2, teachers=2).specialisation(units=[2, 3, math.inf]).plot()
     assert [each.get_text() for each in axes.get_xticklabels()] == ["2", "3", "∞"]

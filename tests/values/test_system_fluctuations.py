@@ -342,6 +342,7 @@ def test_a_system_of_a_problem_has_the_fluctuations_of_the_problem(
         np.testing.assert_allclose(own, value, rtol=0, atol=allowed)
 
 
+@pytest.mark.turns(3)
 def test_times_of_simulated_systems_have_the_derived_law() -> None:
     P = sd.System()
     x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)

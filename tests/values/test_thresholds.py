@@ -108,6 +108,7 @@ def band() -> float:
     return float(p * (1 - p) / (2 * norm.pdf(1)) ** 2)
 
 
+@pytest.mark.days(3)
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
@@ -134,6 +135,7 @@ def test_thresholds_are_those_of_the_density_of_y(
     assert found.error < 1e-9
 
 
+@pytest.mark.days(3)
 @pytest.mark.parametrize(
     ("target", "information", "generative", "leap", "alpha", "ways"),
     [

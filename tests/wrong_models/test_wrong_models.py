@@ -90,7 +90,7 @@ def test_central_claims_have_ten_different_wrong_models(central: Central) -> Non
     [(central, wrong) for central in CENTRAL for wrong in central.wrong],
     ids=lambda one: one.words if isinstance(one, WrongModel) else f"{one.paper} {one.claim}",
 )
-@pytest.mark.days(40)
+@pytest.mark.days(70)
 def test_a_wrong_model_is_rejected(central: Central, wrong: WrongModel) -> None:
     """That the right ones pass is tried with all other claims."""
     found = tried(central, wrong)

@@ -117,7 +117,7 @@ def check_formula(sides: Sides, *, suggest: bool = True) -> Check:
             skipped.append((point, reason))
     inside = [one.point for one in comparisons if not one.point.degenerate]
     wanted = sum(not point.degenerate for point in tried)
-    if len(inside) < min(LEAST_POINTS, wanted):
+    if not comparisons or len(inside) < min(LEAST_POINTS, wanted):
         raise ToleranceError(
             f"the expectation was reached at {len(inside)} covariances only, too few for a "
             f"verdict: {skipped[0][1] if skipped else 'there are no more'}"

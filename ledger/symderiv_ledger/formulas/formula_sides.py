@@ -60,6 +60,7 @@ _KINDS: Final = {
     "different scales": 1,
     "small variances": 1,
     "one covariance zero": 2,
+    "the covariance given": 1,
 }
 _KINDS_IN_FOUR: Final = {"generic": 3, "one covariance zero": 1}
 _SINGULAR: Final = (4, 2)

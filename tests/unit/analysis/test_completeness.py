@@ -209,6 +209,7 @@ def test_one_student_has_one_fixed_point_in_the_whole_box() -> None:
     assert "all states" in str(found._document())
 
 
+@pytest.mark.turns(3)
 def test_teachers_that_overlap_and_unequal_weights_leave_one_fixed_point_in_a_small_box() -> None:
     # T has lengths of its own and D != 0; nothing is exchanged, and labels are noisy
     problem = sd.Problem(

@@ -110,7 +110,7 @@ def printed(words: str, width: int, folder: Path, patch: pytest.MonkeyPatch) -> 
     return "\n".join(_CLOCK.sub("", line) for line in done.stdout.splitlines())
 
 
-@pytest.mark.days(2)
+@pytest.mark.days(4)
 @pytest.mark.parametrize("words", COMMANDS)
 def test_no_number_is_cut_and_no_column_is_lost(
     words: str, folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -119,6 +119,7 @@ def test_every_feature_is_in_the_equations_and_is_told(everything: LearningEquat
 OTHERS = [{"batches": True}, {"momentum": True}, {"normalise": "sphere"}, {"normalise": "gradient"}]
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("features", OTHERS, ids=str)
 def test_a_small_module_of_every_other_feature_has_the_rates_of_its_statement(features) -> None:
     problem = learning_problem("linear", rule=LearningRule(**features))
@@ -141,6 +142,7 @@ def test_a_small_module_of_every_noise_is_checked() -> None:
             check_generated(changed, problem, compiled)
 
 
+@pytest.mark.days(2)
 @pytest.mark.parametrize("noise", ["dropout", "flips", "input_noise", "biases", "update_noise"])
 def test_divided_steps_go_with_every_noise_of_an_example(noise: str) -> None:
     """The mean square of a step is proved to be the trace of its noise for each of them."""

@@ -42,7 +42,7 @@ def jacobian(stated: sd.Problem, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
     return np.array([(rates(at + h) - rates(at - h)) / 2e-5 for h in steps]).T
 
 
-@pytest.mark.days(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("weight", [0.3, "1/sqrt(M)"])
 def test_the_plateau_is_a_fixed_point_of_the_flow_and_is_left_at_its_rate(weight: Any) -> None:
     stated = problem(weight)
@@ -60,7 +60,7 @@ def test_the_plateau_is_a_fixed_point_of_the_flow_and_is_left_at_its_rate(weight
     assert grown == pytest.approx(plateau.unstable_eigenvalue, rel=2e-3)
 
 
-@pytest.mark.days(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("order", ["small-learning-rate", "full"])
 def test_late_rates_are_eigenvalues_of_the_flow_at_perfect_learning(order: str) -> None:
     # a little before perfect learning, where central differences stay in the cone

@@ -492,21 +492,11 @@ def test_the_slope_of_what_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert moved == pytest.approx(jumps + between, rel=1e-8)
 
 
-def panels(layers: list[tuple[float, float]], longest: float, rule: np.ndarray) -> np.ndarray:
-    """Nodes of one t, eight to a row."""
-    nodes, weights = np.empty(8192), np.empty(8192)
-    array = np.array(layers, dtype=float).reshape(-1, 2)
-    used = kinked._panels(array, len(layers), longest, rule, nodes, weights)
-    assert weights[:used].sum() == pytest.approx(1.0, abs=1e-7)
-    return nodes[:used].reshape(-1, 8)
-
-
 # --- biases -----------------------------------------------------------------------------------
 
 BIASES = np.array([0.7, -0.4, 0.0, 1.1])
 
 
-@pytest.mark.usefixtures("waves")
 @pytest.mark.usefixtures("waves")
 def test_biases_of_analytic_factors_are_phases() -> None:
     c, kinds = COVARIANCES["generic"], (1, 0, 3, 4)

@@ -85,7 +85,7 @@ def ledger(folder: Path) -> str:
     return (Path(__file__).parents[3] / "docs" / "ledger.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize(
     "make", [study, sweep, gallery, derivation, system, ledger], ids=lambda made: made.__name__
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -131,37 +130,6 @@ def test_arrays_of_scalars_are_arrays_and_targets() -> None:
     assert sp.expand(step.scalars[u[0]].scalar + u[0] + field) == 0
     assert step.scalars[u[1]].scalar == -u[1]
     assert step.vectors[w[1]].inputs[x] == -1
-
-
-REFUSED: dict[str, tuple[Callable[[sd.System, Any, Any, Any], Any], str]] = {
-    "a fixed vector on a sphere": (lambda P, x, w, B: P.constrain(B, "sphere"), "fixed=True"),
-    "another system's vector": (
-        lambda P, x, w, B: P.constrain(_plain()[2], "sphere"),
-        "another system",
-    ),
-    "a latent that moves": (lambda P, x, w, B: P.update({P.latents("c"): 1}), "not a scalar"),
-    "a number that moves": (lambda P, x, w, B: P.update({2: x}), "cannot change"),
-    "an observable twice": (
-        lambda P, x, w, B: (P.observe(a=w[0] @ x), P.observe(a=B @ x)),
-        "observed already",
-    ),
-    "a constraint of no kind": (
-        lambda P, x, w, B: P.constrain(w, 3),
-        "choose one of sphere, ortho",
-    ),
-    "a parameter that moves": (
-        lambda P, x, w, B: P.update({P.parameter("e", 1): 1}),
-        "not a scalar",
-    ),
-    "a list in the place of rates": (lambda P, x, w, B: P.descend(w[0] @ x, [w]), "dictionary"),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_stated_is_refused(name: str) -> None:
-    state, words = REFUSED[name]
-    with pytest.raises(InputError, match=words):
-        state(*_plain())
 
 
 def test_a_zero_change_moves_nothing_and_a_system_tells_what_moves() -> None:

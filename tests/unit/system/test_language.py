@@ -37,6 +37,26 @@ WRONG: dict[str, tuple[Wrong, str]] = {
         lambda P, x, w, B: P.inputs("e", episode=2).all(sp.Eq((w @ x)[0], 0)),
         "compare signs",
     ),
+    "a fixed vector on a sphere": (lambda P, x, w, B: P.constrain(B, "sphere"), "fixed=True"),
+    "another system's vector": (
+        lambda P, x, w, B: P.constrain(sd.System().vectors("v"), "sphere"),
+        "another system",
+    ),
+    "a latent that moves": (lambda P, x, w, B: P.update({P.latents("c"): 1}), "not a scalar"),
+    "a number that moves": (lambda P, x, w, B: P.update({2: x}), "cannot change"),
+    "an observable twice": (
+        lambda P, x, w, B: (P.observe(a=w[0] @ x), P.observe(a=B @ x)),
+        "observed already",
+    ),
+    "a constraint of no kind": (
+        lambda P, x, w, B: P.constrain(w, 3),
+        "choose one of sphere, ortho",
+    ),
+    "a parameter that moves": (
+        lambda P, x, w, B: P.update({P.parameter("e", 1): 1}),
+        "not a scalar",
+    ),
+    "a list in the place of rates": (lambda P, x, w, B: P.descend(w[0] @ x, [w]), "dictionary"),
 }
 
 

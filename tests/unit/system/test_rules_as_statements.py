@@ -174,6 +174,10 @@ LATENT = sd.HiddenManifold("relu", dimension=30, latent_dimension=15)
 INPUTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "a mixture": (MIXTURE, {"weight_decay": 0.1, "train_second_layer": True, "label_noise": 0.1}),
     "a teacher of latents": (LATENT, {"input_noise": 0.3, "batch": 2, "label_noise": 0.1}),
+    "a spectrum, on a sphere": (
+        sd.Spectrum([2.0, 1.0, 0.3], weights=[0.2, 0.5, 0.3], dimension=600),
+        {"normalise": "sphere", "label_noise": 0.3, "update_noise": 0.2},
+    ),
 }
 
 

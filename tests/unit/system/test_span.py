@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from support.laws import apart
 from unit.system import statements
 
 import symderiv as sd
@@ -49,15 +50,6 @@ CASES: dict[str, tuple[Callable[[], tuple[sd.System, dict[str, Any]]], int, floa
 }
 
 
-def _off(one: np.ndarray, other: np.ndarray) -> float:
-    """Differences of means and of variances, in standard errors."""
-    largest = 0.0
-    for a, b in ((one, other), ((one - one.mean(0)) ** 2, (other - other.mean(0)) ** 2)):
-        error = np.sqrt(a.var(0) / len(a) + b.var(0) / len(b))
-        largest = max(largest, float(np.max(np.abs(a.mean(0) - b.mean(0)) / (error + 1e-9))))
-    return largest
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_means_and_variances_of_all_overlaps_are_those_of_vectors(name: str) -> None:
     make, N, alpha = CASES[name]
@@ -71,7 +63,7 @@ def test_means_and_variances_of_all_overlaps_are_those_of_vectors(name: str) -> 
         one, other = (np.asarray(run.runs[key]) for run in runs)
         np.testing.assert_allclose(one[:, 0], other[:, 0], atol=1e-11)
         # a hundred numbers, twice: beyond 4.5 standard errors once in a thousand tests
-        assert _off(one[:, 1], other[:, 1]) < 4.5, key
+        assert apart(one[:, 1], other[:, 1]) < 4.5, key
 
 
 def _coordinates(whole: MarkovChain, span: MarkovChain, fixed: dict[int, np.ndarray]) -> np.ndarray:

@@ -118,17 +118,6 @@ def test_keys_of_stated_rules_are_checked() -> None:
         _problem(sobolev_wieght=0.5)
 
 
-def test_students_on_a_sphere_keep_the_variances_of_their_fields() -> None:
-    problem = _problem(normalise="sphere", label_noise=0.3, update_noise=0.2)
-    run, other = problem.solve(alpha=[0.0, 1.0, 2.0]), _run_of_system(problem)
-    np.testing.assert_allclose(run.generalization_error, other["error"], rtol=1e-7)
-    share = np.array([0.2, 0.5, 0.3]) * np.array([2.0, 1.0, 0.3])
-    Q = np.einsum("k,akij->aij", share, other["J.J"])
-    np.testing.assert_allclose(run.Q, Q, rtol=1e-7)
-    diagonal = np.einsum("aii->ai", run.Q)
-    np.testing.assert_allclose(diagonal, diagonal[:1].repeat(3, axis=0), rtol=1e-8)
-
-
 def test_a_sphere_of_a_mixture_is_not_stated() -> None:
     model = sd.GaussianMixture(probabilities=[0.5, 0.5], eigenvalues=[[2.0], [0.5]], dimension=600)
     P = sd.System()

@@ -15,7 +15,7 @@ import pytest
 from support.commands import symderiv
 
 import symderiv as sd
-from symderiv.foundation.errors import DivergentError
+from symderiv.foundation.errors import DivergentError, ToleranceError
 
 pytestmark = pytest.mark.turns(6)
 
@@ -30,6 +30,7 @@ RIGHT: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
     (("sin(x)/x", r"\sqrt{\frac{\pi}{2 C_{11}}}\operatorname{erf}\sqrt{C_{11}/2}"), {}),
     (("softplus(x)-softplus(-x)", "0"), {}),
     (("tanh(x)*y", "0"), {"covariance": [["q", 0], [0, "r"]]}),
+    (("sigmoid(x)", "1/2"), {"covariance": [[3]]}),
 ]
 
 
@@ -60,6 +61,7 @@ def test_a_right_formula_holds_to_the_digits_reached(
             ("i2", r"\frac{2}{\pi}\arcsin\frac{C_{12}}{\sqrt{(1+C_{11})(1+C_{22})}}"),
             {"activation": "tanh"},
         ),
+        (("tanh(x)*tanh(y)", "1/10"), {"covariance": [[1, "1/3"], ["1/3", 1]]}),
     ],
     ids=str,
 )
@@ -103,13 +105,23 @@ def test_four_fields_are_decided_too() -> None:
     right = sd.check("i4", "C_{34}/2", activations=["softplus", "linear", "linear", "linear"])
     assert right.holds
     assert right.digits >= 4
-    wrong = sd.check("tanh(x)*tanh(y)*tanh(z)*tanh(w)", "c12*c34+c13*c24+c14*c23")
+    # one covariance: each takes seconds
+    covariance = [
+        [1, "1/3", "1/4", "1/5"],
+        ["1/3", 1, "1/6", "1/4"],
+        ["1/4", "1/6", 1, "1/3"],
+        ["1/5", "1/4", "1/3", 1],
+    ]
+    isserlis = "1/9+1/16+1/30"
+    wrong = sd.check("tanh(x)*tanh(y)*tanh(z)*tanh(w)", isserlis, covariance=covariance)
     assert wrong.verdict == "fails"
 
 
 def test_what_does_not_exist_is_refused() -> None:
     with pytest.raises(DivergentError, match="not integrable"):
         sd.check("cos(x)/x", "1")
+    with pytest.raises(ToleranceError, match="at 0 covariances only"):
+        sd.check("1/sqrt(abs(x))", "1", covariance=[[0]])
 
 
 def test_the_command_prints_verdict_and_digits() -> None:
