@@ -45,12 +45,9 @@ class RoundedValue:
 def evaluated(
     exact: sp.Expr, digits: int, integrals: Mapping[sp.Expr, Any] | None = None
 ) -> RoundedValue | None:
-    """Return an expression without symbols to so many digits; None if it has no value.
+    """Return an exact expression without symbols to so many digits; None if it has no value.
 
-    Args:
-        exact: An exact expression of rational numbers and functions.
-        digits: Significant ones.
-        integrals: Balls of parts of it that take long to compute.
+    ``integrals`` are balls of parts of it that take long to compute.
     """
     if exact.has(*UNDEFINED):
         return None
@@ -82,20 +79,17 @@ def _is_narrow(ball: Any, digits: int) -> bool:
     """Return whether a ball is of relative radius 10^(5 - digits), or of that absolute one where
     nothing is larger.
     """
-    size = abs(ball).abs_upper() if isinstance(ball, arb) else ball.abs_upper()
-    radii = [ball.rad()] if isinstance(ball, arb) else [ball.real.rad(), ball.imag.rad()]
-    unit = arb(10) ** (_SPARE - digits)
+    ball, unit = acb(ball), arb(10) ** (_SPARE - digits)
+    size = ball.abs_upper()
+    radii = (ball.real.rad(), ball.imag.rad())
     return all(radius <= size * unit or radius <= unit**2 for radius in radii)
 
 
 def _parts(ball: Any) -> list[tuple[int, int]]:
     """Mantissa and exponent of the middles of the real and the imaginary part."""
-    balls = [ball.real, ball.imag] if isinstance(ball, acb) else [ball]
-    pairs = []
-    for part in balls:
-        mantissa, exponent = part.mid().man_exp()
-        pairs.append((int(mantissa), int(exponent)))
-    return pairs
+    ball = acb(ball)
+    pairs = (part.mid().man_exp() for part in (ball.real, ball.imag))
+    return [(int(mantissa), int(exponent)) for mantissa, exponent in pairs]
 
 
 @cache
@@ -108,7 +102,7 @@ def _context(digits: int) -> Any:
 
 def _rounded(parts: list[tuple[int, int]], digits: int) -> Any:
     context = _context(digits)
-    real, imaginary = (context.ldexp(*part) for part in [*parts, (0, 0)][:2])
+    real, imaginary = (context.ldexp(*part) for part in parts)
     if abs(imaginary) <= IMAGINARY * max(abs(real), 1):
         imaginary = context.zero
     return context.mpc(real, imaginary)
