@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from symderiv_ledger.claims.statement import (
     BINDERS,
@@ -138,7 +138,7 @@ def _double(node: ast.expr) -> ast.expr:
 
 
 def _flipped_sign(node: ast.expr, indices: set[str]) -> _Changes:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+    if _is_sum(node):
         if _is_index(node, indices):
             return
         other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
@@ -150,15 +150,13 @@ def _flipped_sign(node: ast.expr, indices: set[str]) -> _Changes:
 
 def _factor_two(node: ast.expr, indices: set[str]) -> _Changes:
     """Yield terms and arguments doubled, not each factor of a product again."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+    if _is_sum(node):
         if _is_index(node, indices):
             return
-        for left in (True, False):
-            part = node.left if left else node.right
-            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Sub):
-                continue
-            sides = (_double(part), node.right) if left else (node.left, _double(part))
-            yield _says(node, ast.BinOp(sides[0], node.op, sides[1]))
+        if not _is_sum(node.left):
+            yield _says(node, ast.BinOp(_double(node.left), node.op, node.right))
+        if not _is_sum(node.right):
+            yield _says(node, ast.BinOp(node.left, node.op, _double(node.right)))
     elif isinstance(node, ast.Call) and name_of(node) in _DOUBLED:
         yield _says(node, ast.Call(node.func, [_double(node.args[0]), *node.args[1:]], []))
 
@@ -171,7 +169,7 @@ def _changed_index(node: ast.expr, indices: set[str]) -> _Changes:
         if isinstance(part, ast.Name):
             for name in sorted(indices - {part.id}):
                 yield _says(node, _with_part(node, parts, number, ast.Name(name, ast.Load())))
-        elif isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Sub):
+        elif _is_sum(part):
             yield _says(node, _with_part(node, parts, number, part.left))
     if len(parts) == 2 and ast.unparse(parts[0]) != ast.unparse(parts[1]):
         both = ast.Tuple([parts[1], parts[0]], ast.Load())
@@ -212,6 +210,10 @@ def _matrix_order(node: ast.expr, _: set[str]) -> _Changes:
         yield _says(node, ast.BinOp(node.right, ast.MatMult(), node.left))
     elif isinstance(node, ast.Call) and name_of(node) in ("transpose", "inverse"):
         yield _says(node, node.args[0])
+
+
+def _is_sum(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
 def _is_index(node: ast.expr, indices: set[str]) -> bool:

@@ -48,13 +48,13 @@ class Measured:
         return Measured(self.mean / other, self.error / abs(other))
 
     def __neg__(self) -> Measured:
-        return Measured(-self.mean, self.error)
+        return self * -1
 
     def __sub__(self, other: Any) -> Measured:
-        return self.__add__(-other)
+        return self + -other
 
     def __rsub__(self, other: Any) -> Measured:
-        return (-self).__add__(other)
+        return -self + other
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -238,16 +238,19 @@ class Exact(PairRule):
             return 0.0 if related(pair) else None
         if hasattr(difference, "mid"):
             return _ball_error(pair, difference, tolerance)
-        size = max(abs(pair.left), abs(pair.right))
         if difference <= tolerance * self.scale:
             return 0.0
-        return _as_float(difference / size)
+        return _as_float(difference / max(abs(pair.left), abs(pair.right)))
 
 
 def relative_difference(pair: Pair, size: Any = None) -> float:
     """Return the difference of two sides over a size, that of the larger side if none is given."""
     size = max(abs(pair.left), abs(pair.right)) if size is None else size
-    return _as_float((pair.left - pair.right) / size) if size else 0.0
+    difference = pair.left - pair.right
+    if not size:
+        # what is no number differs from zero
+        return 0.0 if difference == 0 else math.inf
+    return _as_float(difference / size)
 
 
 def related(pair: Pair) -> bool:
