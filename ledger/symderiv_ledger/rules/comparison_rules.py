@@ -48,13 +48,13 @@ class Measured:
         return Measured(self.mean / other, self.error / abs(other))
 
     def __neg__(self) -> Measured:
-        return self * -1
+        return Measured(-self.mean, self.error)
 
     def __sub__(self, other: Any) -> Measured:
-        return self + -other
+        return self.__add__(-other)
 
     def __rsub__(self, other: Any) -> Measured:
-        return -self + other
+        return (-self).__add__(other)
 
     __radd__ = __add__
     __rmul__ = __mul__

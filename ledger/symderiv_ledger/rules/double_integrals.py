@@ -46,7 +46,7 @@ class Arrays:
 
 
 def integral(
-    integrand: Callable[..., Any], limits: Sequence[tuple[Any, Any]], depth: int = 0
+    integrand: Callable[..., Any], limits: Sequence[Sequence[Any]], depth: int = 0
 ) -> Any:
     """Return the integral over a product of ranges.
 
