@@ -54,11 +54,7 @@ class Abbreviations:
     shapes: dict[str, ast.expr] = field(default_factory=dict)
 
     def shape(self, name: str, entry: str) -> None:
-        """Say which entry a name alone stands for: ``Q`` for ``Q[i, j]`` if the entry is "i, j".
-
-        Raises:
-            FormulaError: The entry is not a list of indices.
-        """
+        """Say which entry a name alone stands for: ``Q`` for ``Q[i, j]`` if the entry is "i, j"."""
         if not isinstance(entry, str) or not name.isidentifier():
             raise FormulaError(f"shapes are given as Q = 'i, j', not {name} = {entry!r}")
         self.shapes[name] = read_tree(f"{name}[{entry}]")
@@ -70,9 +66,6 @@ class Abbreviations:
             name: ``"own"``, or with parameters ``"own(k, l)"``.
             body: An expression.
             indices: Ranges of its sums that do not say theirs.
-
-        Raises:
-            FormulaError: The name is not one or was given before, the body cannot be read.
         """
         head = read_tree(name)
         parts = [head.func, *head.args] if isinstance(head, ast.Call) else [head]
@@ -86,15 +79,7 @@ class Abbreviations:
         self.meanings[names[0]] = _Meaning(tuple(names[1:]), tree, sum(1 for _ in ast.walk(tree)))
 
     def statement(self, text: str, indices: Indices) -> str:
-        """Return a statement in full.
-
-        Args:
-            text: The text with abbreviations, and sums such as ``Sum(v[k], k)``.
-            indices: Ranges of the sums that do not say theirs.
-
-        Raises:
-            FormulaError: It is not a statement, or too long in full.
-        """
+        """Return a statement in full, with these ranges of the sums that do not say theirs."""
         tree = _Full(self.meanings, indices, self.shapes).visit(read_tree(text))
         return Relation(ast.unparse(tree)).text
 
@@ -103,9 +88,6 @@ class Abbreviations:
         sides.
 
         The first side is what the others are said to be equal to, and does not count as one.
-
-        Args:
-            text: The text with abbreviations; it was read before.
         """
         tree = read_tree(text)
         sides = tree.comparators if isinstance(tree, ast.Compare) else []
@@ -194,9 +176,6 @@ def replaced(text: str, changes: Mapping[str, str]) -> str:
     Args:
         text: As in the file; white space does not count.
         changes: What is printed, and what is true in its place, everywhere in the statement.
-
-    Raises:
-        FormulaError: What is to be changed does not occur.
     """
     text = " ".join(text.split())
     wanted = {" ".join(old.split()): new for old, new in changes.items()}
@@ -219,10 +198,6 @@ def free_ranges(text: str, indices: Indices) -> str:
     given.
 
     An index counts where it stands in brackets, or alone as an argument of a quantity (``v(k)``).
-
-    Args:
-        text: A statement in full.
-        indices: All indices that there are.
     """
     free = set(_free(read_tree(text), frozenset(), False))
     return ", ".join(str(known) for name, known in indices.items() if name in free)
@@ -255,11 +230,7 @@ def quantities(tree: ast.AST) -> set[str]:
 
 
 def read_indices(table: Mapping[str, str]) -> dict[str, Range]:
-    """Ranges such as ``{k = "1..K"}``, or ``{"i, k" = "1..K"}`` for several indices.
-
-    Raises:
-        FormulaError: One of them is not of that form.
-    """
+    """Ranges such as ``{k = "1..K"}``, or ``{"i, k" = "1..K"}`` for several indices."""
     ranges: dict[str, Range] = {}
     for names, bounds in table.items():
         for name in re.split(r"\s*,\s*", names):

@@ -99,11 +99,8 @@ class ComparisonRule(Protocol):
         """Try a statement; stops at the first failure that decides."""
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """Return what would overturn a statement that passed, in words without a full stop.
-
-        Args:
-            points: The number of points at which it was tried.
-            ordered: The statement says which side is larger, and nothing is equal in it.
+        """Return what would overturn a statement that passed at so many points, in words without a
+        full stop; an ordered one says which side is larger, and nothing is equal in it.
         """
 
 

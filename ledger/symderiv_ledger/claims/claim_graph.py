@@ -20,6 +20,8 @@ from typing import Any, Final
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Claim, Use
 
+#: Stands where else is the module of a quantity.
+_STATED: Final = "(stated)"
 _NUMBER: Final = r"\(?[A-Z]?\d+\)?"
 _LIST: Final = re.compile(
     rf"(?<!see )\b(?:[Ee]quations?|Eqs?\.)\s+({_NUMBER}(?:(?:,? and |, | to ){_NUMBER})*)"
@@ -53,27 +55,21 @@ class Spoken:
 
 
 def read_uses(table: Mapping[str, Any]) -> tuple[Use, ...]:
-    """Return the key ``uses``: a list of claims, or a table of claims with what is taken from each.
-
-    Raises:
-        InputError: It is neither.
+    """Return the key ``uses``: a list of claims, or a table of claims with what is taken from
+    each.
     """
     value = table.get("uses", [])
     if isinstance(value, list):
         value = dict.fromkeys(value, "") if all(isinstance(one, str) for one in value) else None
     if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
         raise InputError('uses is a list of equations, or a table such as {"112" = "A_r"}')
-    return tuple(
-        Use(target, reason or "its file says so", paper)
-        for name, reason in value.items()
-        for paper, target in [_parted(name)]
-    )
-
-
-def _parted(name: str) -> tuple[str, str]:
-    """Paper and equation of ``"author-2024: 18"``; the paper is empty where none is named."""
-    paper, colon, target = name.partition(": ")
-    return (paper, target) if colon and re.fullmatch(r"[\w.-]+", paper) else ("", name)
+    uses = []
+    for name, reason in value.items():
+        # "author-2024: 18" names a paper
+        found = re.fullmatch(r"(?:([\w.-]+): )?(.*)", name, re.DOTALL)
+        assert found is not None
+        uses.append(Use(found[2], reason or "its file says so", found[1] or ""))
+    return tuple(uses)
 
 
 def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Claim, ...]:
@@ -95,15 +91,13 @@ def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Cl
                 raise InputError(
                     f"equation {claim.name} uses {use.target!r}, which does not exist{hint}"
                 )
-    stated, defined = _Stated(), _Defined()
     linked = []
+    homes: dict[tuple[str, str], Claim] = {}
     for claim in claims:
         said = spoken.get(claim.name, Spoken())
         uses = [*_own(claim), *_given(claim, equations), *_parts(claim, claims)]
         whole = {use.target for use in uses}
-        for use, home in (*stated.uses(claim, said), *defined.uses(claim, said)):
-            if home.equation not in whole:
-                uses.append(use)
+        uses += [use for use, home in _named(claim, said, homes) if home.equation not in whole]
         # the first reason for a target stands for all: it is the most explicit one
         first = {(use.paper, use.target): use for use in reversed(uses)}
         linked.append(replace(claim, uses=tuple(first[key] for key in reversed(first))))
@@ -142,35 +136,25 @@ def mentioned(text: str, equations: Collection[str]) -> Iterator[str]:
     yield from (number for number in dict.fromkeys(numbers) if number in equations)
 
 
-class _Stated:
-    """Abbreviations with the claim that states them first, so far."""
+def _named(
+    claim: Claim, said: Spoken, homes: dict[tuple[str, str], Claim]
+) -> Iterator[tuple[Use, Claim]]:
+    """Yield uses of the claims in which what a claim names is at home, and add those at home in it.
 
-    def __init__(self) -> None:
-        self.home: dict[str, Claim] = {}
-
-    def uses(self, claim: Claim, said: Spoken) -> Iterator[tuple[Use, Claim]]:
-        for name in sorted(said.calls & set(self.home)):
-            home = self.home[name]
-            if home.equation != claim.equation:
-                yield Use(home.name, f"{name} in its statement is stated there"), home
-        for name in said.states:
-            self.home.setdefault(name, claim)
-
-
-class _Defined:
-    """Quantities with the claim that defines them last, so far, per module of points."""
-
-    def __init__(self) -> None:
-        self.home: dict[tuple[str, str], Claim] = {}
-
-    def uses(self, claim: Claim, said: Spoken) -> Iterator[tuple[Use, Claim]]:
-        module = claim.tried_at.partition("(")[0].rpartition(".")[0] or claim.tried_at
-        for name in sorted(said.names - {said.defines}):
-            home = self.home.get((module, name))
-            if home is not None and home.equation != claim.equation:
-                yield Use(home.name, f"{name} in its statement is defined there"), home
-        if said.defines:
-            self.home[module, said.defines] = claim
+    An abbreviation is at home in the claim that states it first, a quantity in the one that defines
+    it last, per module of points.
+    """
+    module = claim.tried_at.partition("(")[0].rpartition(".")[0] or claim.tried_at
+    named = {(_STATED, name): "stated" for name in sorted(said.calls)}
+    named |= {(module, name): "defined" for name in sorted(said.names - {said.defines})}
+    for at, word in named.items():
+        home = homes.get(at)
+        if home is not None and home.equation != claim.equation:
+            yield Use(home.name, f"{at[1]} in its statement is {word} there"), home
+    for name in said.states:
+        homes.setdefault((_STATED, name), claim)
+    if said.defines:
+        homes[module, said.defines] = claim
 
 
 def targets(use: Use, claims: Iterable[Claim], *, but: Claim | None = None) -> list[Claim]:
@@ -179,13 +163,8 @@ def targets(use: Use, claims: Iterable[Claim], *, but: Claim | None = None) -> l
 
 
 def refuse_circles(papers: Mapping[str, Sequence[Claim]]) -> None:
-    """Claims must not use each other in a circle; uses of papers that are not given do not count.
-
-    Args:
-        papers: The claims of each.
-
-    Raises:
-        InputError: There is a circle; it is named.
+    """Refuse claims that use each other in a circle; uses of papers that are not given do not
+    count.
     """
     graph = {
         (paper, claim.name): {

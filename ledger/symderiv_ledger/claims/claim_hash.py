@@ -32,24 +32,16 @@ from typing import Any, Final
 
 from symderiv import __version__
 from symderiv.foundation.errors import InputError
-from symderiv_ledger.claims.claim import Claim, ComparisonRule, Paper, Printed
+from symderiv_ledger.claims.claim import Claim, Paper, Printed
 
 LENGTH: Final = 12
 
 
 def claim_hash(paper: Paper, claim: Claim) -> str:
-    """Return the first 12 hexadecimal digits of the digest.
-
-    Raises:
-        InputError: The points' module has no source.
-    """
-    parts = _parts(paper, claim)
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=asdict)
-    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
-
-
-def _parts(paper: Paper, claim: Claim) -> dict[str, Any]:
-    return {
+    """Return the first 12 hexadecimal digits of the digest."""
+    rule = claim.rule
+    function = claim.tried_at.partition("(")[0]
+    parts = {
         "engine": __version__,
         "print": _print(paper.printed.get(claim.equation), claim),
         "statement": claim.statement,
@@ -58,9 +50,13 @@ def _parts(paper: Paper, claim: Claim) -> dict[str, Any]:
         "names": [claim.symmetric, claim.equal, claim.diagonal],
         "kind": [claim.definition, claim.in_words, bool(claim.not_checkable)],
         "points": claim.tried_at,
-        "code": _code(claim.tried_at),
-        "rule": _rule(claim.rule),
+        # a reference is the engine's
+        "code": "" if not function or " = " in function else code_digest(function),
+        # the rule of a reference follows from its keys
+        "rule": [type(rule).__name__, _set_fields(rule)] if is_dataclass(rule) else [],
     }
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=asdict)
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
 def _print(printed: Printed | None, claim: Claim) -> dict[str, Any]:
@@ -71,21 +67,6 @@ def _print(printed: Printed | None, claim: Claim) -> dict[str, Any]:
     if claim.printed is not None:
         fields["latex"] = [printed.latex[claim.printed]]
     return fields | ({"reading": claim.reading} if claim.reading else {})
-
-
-def _code(tried_at: str) -> str:
-    """Return a digest of the points' code; empty for a reference, which is the engine's."""
-    function = tried_at.partition("(")[0]
-    return "" if not function or " = " in function else code_digest(function)
-
-
-def _rule(rule: ComparisonRule | None) -> list[Any]:
-    """Return a rule by its name and what was set in it; a reference chooses its own from its
-    keys.
-    """
-    if rule is None or not is_dataclass(rule):
-        return []
-    return [type(rule).__name__, _set_fields(rule)]
 
 
 def _set_fields(value: Any, but: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -100,18 +81,9 @@ def _set_fields(value: Any, but: tuple[str, ...] = ()) -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def code_digest(function: str) -> str:
-    """Return a digest of a function's code and of all that it uses of its own package.
-
-    Args:
-        function: The function in full, ``"package.module.name"``.
-
-    Raises:
-        InputError: The module has no source.
-    """
-    digest = hashlib.sha256()
-    for name, text in sorted(code_of(function).items()):
-        digest.update(f"{name}\n{text}\n".encode())
-    return digest.hexdigest()
+    """Return a digest of a function's code and of all that it uses of its own package."""
+    code = "".join(f"{name}\n{text}\n" for name, text in sorted(code_of(function).items()))
+    return hashlib.sha256(code.encode()).hexdigest()
 
 
 def code_of(function: str) -> dict[str, str]:
@@ -175,15 +147,15 @@ class _Module:
 
         Of what is imported from the engine the names are said, not the modules that hold them.
         """
-        decorators = getattr(node, "decorator_list", [])
-        first = min([node.lineno, *(one.lineno for one in decorators)])
-        assert node.end_lineno is not None
-        wanted = set(range(first, node.end_lineno + 1)) - set(_docstring_lines(node))
+        decorators = [_lines(one) for one in getattr(node, "decorator_list", [])]
+        wanted = _lines(node).union(*decorators)
         names = []
         for part in ast.walk(node):
-            if isinstance(part, ast.ImportFrom) and _of_engine(part):
-                assert part.end_lineno is not None
-                wanted -= set(range(part.lineno, part.end_lineno + 1))
+            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                if _is_text(part.body[0]) and len(part.body) > 1:
+                    wanted -= _lines(part.body[0])
+            elif isinstance(part, ast.ImportFrom) and _of_engine(part):
+                wanted -= _lines(part)
                 names += [f"{one.name} {one.asname or one.name}" for one in part.names]
         lines = (self.lines[number - 1].rstrip() for number in sorted(wanted))
         return "\n".join([*sorted(names), *(line for line in lines if line)])
@@ -214,17 +186,13 @@ def _read(module: str) -> _Module:
         raise InputError(f"the module {module} has no source")
     source = Path(spec.origin).read_text(encoding="utf-8")
     tree = ast.parse(source)
-    definitions: dict[str, ast.stmt] = {}
-    others: list[ast.stmt] = []
+    found = _Module(module, _without_comments(source), {}, [], dict(_imports(tree, module)))
     for node in tree.body:
         names = list(_defined(node))
-        definitions.update(dict.fromkeys(names, node))
-        if not names and not isinstance(node, ast.Import | ast.ImportFrom):
-            others.append(node)
-    others = [node for node in others if not _is_text(node)]
-    return _Module(
-        module, _without_comments(source), definitions, others, dict(_imports(tree, module))
-    )
+        found.definitions.update(dict.fromkeys(names, node))
+        if not names and not isinstance(node, ast.Import | ast.ImportFrom) and not _is_text(node):
+            found.others.append(node)
+    return found
 
 
 def _of_engine(node: ast.ImportFrom) -> bool:
@@ -257,20 +225,13 @@ def _imports(tree: ast.Module, module: str) -> Iterator[tuple[str, tuple[str, st
 
 
 def _is_text(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-def _docstring_lines(node: ast.stmt) -> Iterator[int]:
-    for part in ast.walk(node):
-        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            first = part.body[0]
-            if _is_text(first) and len(part.body) > 1:
-                assert first.end_lineno is not None
-                yield from range(first.lineno, first.end_lineno + 1)
+def _lines(node: ast.stmt | ast.expr) -> set[int]:
+    assert node.end_lineno is not None
+    return set(range(node.lineno, node.end_lineno + 1))
 
 
 def _without_comments(source: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from symderiv.foundation.errors import InputError
@@ -28,18 +28,11 @@ class Fallen:
 
 
 def home_of(papers: Mapping[str, Paper], equation: str) -> str:
-    """Return the paper that an equation is in.
-
-    Args:
-        papers: The papers by name.
-        equation: As printed, or the name of a claim.
-
-    Raises:
-        InputError: None of them has it, or several have.
-    """
+    """Return the paper that an equation, or a claim of that name, is in."""
     homes = [name for name, paper in papers.items() if _claims(paper, equation)]
     if not homes:
-        known = [name for paper in papers.values() for name in _known(paper)]
+        claims = [claim for paper in papers.values() for claim in paper.claims]
+        known = [name for claim in claims for name in (claim.equation, claim.name)]
         one = len(papers) == 1
         there = f"; it has {', '.join(dict.fromkeys(known))}" if one else ""
         hint = nearest(equation, known) or there
@@ -51,12 +44,9 @@ def home_of(papers: Mapping[str, Paper], equation: str) -> str:
 
 
 def fallen(papers: Mapping[str, Paper], home: str, equation: str) -> list[Fallen]:
-    """Return what falls with an equation, the nearest first, in the order of papers and claims.
+    """Return what falls with an equation of a paper, or with the claim of that name.
 
-    Args:
-        papers: All whose claims are looked at, by name.
-        home: The paper that the equation is in.
-        equation: As printed, for all claims about it, or the name of a single claim.
+    The nearest stand first, in the order of papers and claims.
 
     Raises:
         InputError: A claim uses what is not there, or claims use each other in a circle.
@@ -69,12 +59,13 @@ def fallen(papers: Mapping[str, Paper], home: str, equation: str) -> list[Fallen
         if not reached:
             break
         steps |= dict.fromkeys(reached, step)
-    uses: dict[tuple[str, str], list[Use]] = {at: [] for at in steps}
-    for at, use, to in edges:
-        if at in steps and steps.keys() & to:
-            uses[at].append(use)
     dependents = [
-        Fallen(name, claim, steps[name, claim.name], tuple(uses[name, claim.name]))
+        Fallen(
+            name,
+            claim,
+            steps[name, claim.name],
+            tuple(use for at, use, to in edges if at == (name, claim.name) and steps.keys() & to),
+        )
         for name, paper in papers.items()
         for claim in paper.claims
         if steps.get((name, claim.name), 0) > 0
@@ -99,7 +90,3 @@ def _edges(
 
 def _claims(paper: Paper, equation: str) -> list[Claim]:
     return [claim for claim in paper.claims if equation in (claim.equation, claim.name)]
-
-
-def _known(paper: Paper) -> Sequence[str]:
-    return [name for claim in paper.claims for name in (claim.equation, claim.name)]

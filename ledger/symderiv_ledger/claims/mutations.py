@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final, TypeGuard
 
 from symderiv_ledger.claims.statement import (
     BINDERS,
@@ -22,6 +23,7 @@ from symderiv_ledger.claims.statement import (
     parts_of,
 )
 
+_Put = Callable[[ast.expr], None]
 #: Sizes that papers confuse.
 _SIZES: Final = {"K": ("M",), "M": ("K",), "L": ("M",), "N": ("L",)}
 #: Functions whose first argument is doubled.
@@ -55,9 +57,11 @@ def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
     indices = _index_names(statement) | {free.name for free in parse_ranges(ranges)}
     by_text: dict[str, Mutant] = {}
     for operator, changes in OPERATORS.items():
-        for position, node in enumerate(_changeable(statement)):
+        for position, (node, _) in enumerate(_changeable(statement.tree)):
             for change, replacement in changes(node, indices):
-                tree = _replaced(statement, position, replacement)
+                tree = statement.copy()
+                put = _changeable(tree)[position][1]
+                put(copied(replacement))
                 mutant = Relation.of_tree(tree)
                 if mutant.text != statement.text and mutant.text not in by_text:
                     by_text[mutant.text] = Mutant(operator, change, mutant)
@@ -92,48 +96,34 @@ def _index_names(statement: Relation) -> set[str]:
     }
 
 
-def _changeable(statement: Relation) -> list[ast.expr]:
-    """Expressions right of the first relation, in the order of a walk; bound names are left out."""
-    places: list[ast.expr] = []
+def _changeable(tree: ast.Compare) -> list[tuple[ast.expr, _Put]]:
+    """Return expressions right of the first relation, in the order of a walk, each with what puts
+    another one in its place; bound names are left out.
+    """
+    places: list[tuple[ast.expr, _Put]] = []
 
-    def visit(node: ast.AST) -> None:
-        if isinstance(node, ast.Call):
-            places.append(node)
-            binder = name_of(node) in BINDERS
-            for number, argument in enumerate(node.args):
-                if binder and number and isinstance(argument, ast.Tuple):
-                    visit(argument.elts[1])
-                    visit(argument.elts[2])
-                elif not (name_of(node) == "Derivative" and number == 1):
-                    visit(argument)
-            return
-        if isinstance(node, ast.Subscript):
-            places.append(node)
-            return
+    def visit(node: ast.AST, put: _Put) -> None:
         if isinstance(node, ast.expr) and not isinstance(node, ast.Tuple):
-            places.append(node)
-        for child in ast.iter_child_nodes(node):
-            visit(child)
+            places.append((node, put))
+        if isinstance(node, ast.Call):
+            inside(node.args, name_of(node))
+        elif not isinstance(node, ast.Subscript):
+            for name, value in ast.iter_fields(node):
+                if isinstance(value, ast.AST):
+                    visit(value, partial(setattr, node, name))
+                elif isinstance(value, list):
+                    inside(value)
 
-    for side in statement.sides[1:]:
-        visit(side)
+    def inside(parts: list[Any], function: str = "") -> None:
+        for number, part in enumerate(parts):
+            if number and function in BINDERS and isinstance(part, ast.Tuple):
+                for end in (1, 2):
+                    visit(part.elts[end], partial(part.elts.__setitem__, end))
+            elif not (function == "Derivative" and number == 1):
+                visit(part, partial(parts.__setitem__, number))
+
+    inside(tree.comparators)
     return places
-
-
-def _replaced(statement: Relation, position: int, replacement: ast.expr) -> ast.Compare:
-    """Return the tree with one changeable expression replaced."""
-    clone = Relation.of_tree(statement.copy())
-    target = _changeable(clone)[position]
-
-    class Replace(ast.NodeTransformer):
-        def visit(self, node: ast.AST) -> ast.AST:
-            if node is target:
-                return copied(replacement)
-            return self.generic_visit(node)
-
-    tree = Replace().visit(clone.tree)
-    assert isinstance(tree, ast.Compare)
-    return tree
 
 
 _Changes = Iterator[tuple[str, ast.expr]]
@@ -148,7 +138,7 @@ def _double(node: ast.expr) -> ast.expr:
 
 
 def _flipped_sign(node: ast.expr, indices: set[str]) -> _Changes:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+    if _is_sum(node):
         if _is_index(node, indices):
             return
         other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
@@ -160,15 +150,13 @@ def _flipped_sign(node: ast.expr, indices: set[str]) -> _Changes:
 
 def _factor_two(node: ast.expr, indices: set[str]) -> _Changes:
     """Yield terms and arguments doubled, not each factor of a product again."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+    if _is_sum(node):
         if _is_index(node, indices):
             return
-        for left in (True, False):
-            part = node.left if left else node.right
-            if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Sub):
-                continue
-            sides = (_double(part), node.right) if left else (node.left, _double(part))
-            yield _says(node, ast.BinOp(sides[0], node.op, sides[1]))
+        if not _is_sum(node.left):
+            yield _says(node, ast.BinOp(_double(node.left), node.op, node.right))
+        if not _is_sum(node.right):
+            yield _says(node, ast.BinOp(node.left, node.op, _double(node.right)))
     elif isinstance(node, ast.Call) and name_of(node) in _DOUBLED:
         yield _says(node, ast.Call(node.func, [_double(node.args[0]), *node.args[1:]], []))
 
@@ -181,7 +169,7 @@ def _changed_index(node: ast.expr, indices: set[str]) -> _Changes:
         if isinstance(part, ast.Name):
             for name in sorted(indices - {part.id}):
                 yield _says(node, _with_part(node, parts, number, ast.Name(name, ast.Load())))
-        elif isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add | ast.Sub):
+        elif _is_sum(part):
             yield _says(node, _with_part(node, parts, number, part.left))
     if len(parts) == 2 and ast.unparse(parts[0]) != ast.unparse(parts[1]):
         both = ast.Tuple([parts[1], parts[0]], ast.Load())
@@ -222,6 +210,10 @@ def _matrix_order(node: ast.expr, _: set[str]) -> _Changes:
         yield _says(node, ast.BinOp(node.right, ast.MatMult(), node.left))
     elif isinstance(node, ast.Call) and name_of(node) in ("transpose", "inverse"):
         yield _says(node, node.args[0])
+
+
+def _is_sum(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
 def _is_index(node: ast.expr, indices: set[str]) -> bool:

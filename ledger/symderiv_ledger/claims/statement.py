@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from symderiv.foundation.errors import FormulaError
@@ -28,7 +28,10 @@ MAX_LENGTH: Final = 6000
 MAX_NODES: Final = 3000
 MAX_INTEGER: Final = 10**30
 
-_OPERATORS: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult)
+_OPERATORS: Final = (
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.MatMult),
+    *(ast.USub, ast.UAdd),
+)
 _RELATIONS: Final = (ast.Eq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _CONDITIONS: Final = (*_RELATIONS, ast.NotEq)
 
@@ -135,13 +138,13 @@ def bounds_of(node: ast.Call) -> list[tuple[str, ast.expr, ast.expr]]:
     ]
 
 
+@dataclass(frozen=True)
 class Range:
     """A free index of a statement, with its first and last value: ``i = 1..K``."""
 
-    def __init__(self, name: str, first: str, last: str) -> None:
-        self.name = name
-        self.first = _expression(first)
-        self.last = _expression(last)
+    name: str
+    first: ast.expr
+    last: ast.expr
 
     def __str__(self) -> str:
         return f"{self.name} = {ast.unparse(self.first)}..{ast.unparse(self.last)}"
@@ -149,42 +152,27 @@ class Range:
 
 @functools.lru_cache(maxsize=4096)
 def parse_statement(text: str) -> Relation:
-    """Return a statement from its text.
-
-    Raises:
-        FormulaError: See :class:`Relation`.
-    """
+    """Return a statement from its text."""
     return Relation(text)
 
 
 def parse_ranges(text: str) -> tuple[Range, ...]:
-    """Free indices from text such as ``"i = 1..K, l = 0..L-1"``; none from an empty text.
-
-    Raises:
-        FormulaError: The text is not of that form.
-    """
+    """Free indices from text such as ``"i = 1..K, l = 0..L-1"``; none from an empty text."""
     ranges = []
     for piece in filter(None, (part.strip() for part in text.split(","))):
         name, equals, bounds = piece.partition("=")
         first, dots, last = bounds.partition("..")
         if not equals or not dots or not name.strip().isidentifier():
             raise FormulaError(f"a range is written i = 1..K, not {piece!r}")
-        ranges.append(Range(name.strip(), first, last))
+        ends = read_tree(first), read_tree(last)
+        _check(ends[0], first)
+        _check(ends[1], last)
+        ranges.append(Range(name.strip(), *ends))
     return tuple(ranges)
 
 
-def _expression(text: str) -> ast.expr:
-    tree = read_tree(text)
-    _check(tree, text)
-    return tree
-
-
 def read_tree(text: str) -> ast.expr:
-    """Return the syntax tree of a text that is not checked yet; white space does not count.
-
-    Raises:
-        FormulaError: It is too long, or not an expression.
-    """
+    """Return the syntax tree of a text that is not checked yet; white space does not count."""
     if len(text) > MAX_LENGTH:
         raise FormulaError(
             f"a statement has at most {MAX_LENGTH} characters, but this one has {len(text)}"
@@ -197,19 +185,12 @@ def read_tree(text: str) -> ast.expr:
 
 
 def _check(tree: ast.expr, text: str) -> None:
-    for count, node in enumerate(_walk(tree)):
+    for count, node in enumerate(ast.walk(tree)):
         if count > MAX_NODES:
             raise FormulaError(f"a statement has at most {MAX_NODES} parts")
         reason = _refused(node)
         if reason:
             raise FormulaError(f"{reason} in the statement {text.strip()}")
-
-
-def _walk(tree: ast.expr) -> Iterator[ast.AST]:
-    try:
-        yield from ast.walk(tree)
-    except RecursionError:
-        raise FormulaError("the statement is nested too deeply") from None
 
 
 def _refused(node: ast.AST) -> str:
@@ -218,10 +199,8 @@ def _refused(node: ast.AST) -> str:
         if isinstance(node.value, bool) or not isinstance(node.value, int | float):
             return f"{node.value!r} is not a number"
         return "a number is too large" if abs(node.value) > MAX_INTEGER else ""
-    if isinstance(node, ast.BinOp):
+    if isinstance(node, ast.BinOp | ast.UnaryOp):
         return "" if isinstance(node.op, _OPERATORS) else "an unknown operator"
-    if isinstance(node, ast.UnaryOp):
-        return "" if isinstance(node.op, ast.USub | ast.UAdd) else "an unknown operator"
     if isinstance(node, ast.Compare):
         known = all(isinstance(op, _CONDITIONS) for op in node.ops)
         return "" if known else "an unknown relation"

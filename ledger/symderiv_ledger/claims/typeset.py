@@ -37,6 +37,7 @@ _AROUND: Final = {
     "abs": r"\left|%s\right|",
     "delta": r"\delta_{%s}",
 }
+_ABOVE: Final = {"transpose": "T", "inverse": "{-1}"}
 _ACCENTS: Final = {"tilde": r"\tilde", "hat": r"\hat", "bar": r"\bar"}
 # what binds more tightly has the larger number
 _SUM, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4
@@ -151,9 +152,8 @@ def _call(node: ast.Call) -> tuple[str, int]:
     arguments = ", ".join(expression_latex(argument) for argument in node.args)
     if name in _AROUND:
         return _AROUND[name] % arguments, _ATOM
-    if name in ("transpose", "inverse"):
-        above = "T" if name == "transpose" else "{-1}"
-        return f"{{{_within(node.args[0], _ATOM)}}}^{above}", _POWER
+    if name in _ABOVE:
+        return f"{{{_within(node.args[0], _ATOM)}}}^{_ABOVE[name]}", _POWER
     if name == "kron":
         # in brackets when it is multiplied: a matrix acts on all of it
         return r" \otimes ".join(_within(part, _ATOM) for part in node.args), _SUM

@@ -92,11 +92,7 @@ class Check:
 
 
 def check_formula(sides: Sides, *, suggest: bool = True) -> Check:
-    """Compare a formula with an expectation at many exact covariances.
-
-    Args:
-        sides: Both.
-        suggest: Look for a small change that repairs a wrong formula.
+    """Compare both sides at many exact covariances; suggest a small change to a wrong formula.
 
     Raises:
         InputError: The formula has other symbols than the covariance; the expectation does not
@@ -143,7 +139,7 @@ MAX_MUTANTS: Final = 500
 
 
 def repaired(formula: sp.Expr, agrees: Callable[[sp.Expr], bool], ratio: Any) -> str:
-    """Return a sentence that says how the formula becomes right, or an empty one.
+    """Return a sentence that says how a wrong formula becomes right, or an empty one.
 
     Args:
         formula: The wrong formula.
@@ -177,9 +173,8 @@ def _recognised(ratio: Any) -> sp.Expr:
 
 
 def _mutants(formula: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
-    pieces = [e for e in sp.preorder_traversal(formula) if e.args]
+    pieces = dict.fromkeys(e for e in sp.preorder_traversal(formula) if e.args)
     symbols = sorted(formula.free_symbols, key=lambda s: s.name)
-    pieces = list(dict.fromkeys(pieces))
     for piece in pieces:
         for what, other in itertools.chain(_signs(piece), _powers(piece)):
             yield what, formula.xreplace({piece: other})

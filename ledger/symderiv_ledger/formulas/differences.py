@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 Place = tuple[str, str]
+_Difference = tuple[Place, int]
+#: A term or a factor, with 1, or with -1 if it is subtracted or divided by.
+_Entry = tuple[int, ast.AST]
 
 
-def places(one: ast.AST, other: ast.AST) -> Iterator[tuple[Place, int]]:
+def places(one: ast.AST, other: ast.AST) -> Iterator[_Difference]:
     """Yield the differences, each with its two texts (empty: missing there) and its size in parts.
 
     Terms of sums and factors of products are compared as such, so that a missing factor or a
@@ -27,7 +30,7 @@ def places(one: ast.AST, other: ast.AST) -> Iterator[tuple[Place, int]]:
         yield from _inside(one, other)
 
 
-def _inside(one: ast.AST, other: ast.AST) -> Iterator[tuple[Place, int]]:
+def _inside(one: ast.AST, other: ast.AST) -> Iterator[_Difference]:
     mine, others = list(_parts(one)), list(_parts(other))
     if type(one) is not type(other) or len(mine) != len(others) or _head(one) != _head(other):
         yield (ast.unparse(one), ast.unparse(other)), max(_size(one), _size(other))
@@ -36,20 +39,16 @@ def _inside(one: ast.AST, other: ast.AST) -> Iterator[tuple[Place, int]]:
         yield from places(left, right)
 
 
-def _unmatched(
-    mine: list[tuple[int, ast.AST]], others: list[tuple[int, ast.AST]]
-) -> Iterator[tuple[Place, int]]:
-    for entry in list(mine):
-        twin = next((o for o in others if _key(o) == _key(entry)), None)
-        if twin is not None:
-            mine.remove(entry)
-            others.remove(twin)
-    for entry in list(mine):
-        flipped = next((o for o in others if _key(o) == (-entry[0], _key(entry)[1])), None)
-        if flipped is not None:
-            mine.remove(entry)
-            others.remove(flipped)
-            yield (f"sign or place of {ast.unparse(entry[1])}", ""), 1
+def _unmatched(mine: list[_Entry], others: list[_Entry]) -> Iterator[_Difference]:
+    for sign in (1, -1):
+        for entry in list(mine):
+            text = ast.unparse(entry[1])
+            twin = next((o for o in others if _key(o) == (sign * entry[0], text)), None)
+            if twin is not None:
+                mine.remove(entry)
+                others.remove(twin)
+                if sign < 0:
+                    yield (f"sign or place of {text}", ""), 1
     for differences in _closest_pairs(mine, others):
         yield from differences
     for _, left in mine:
@@ -58,9 +57,7 @@ def _unmatched(
         yield ("", ast.unparse(right)), _size(right)
 
 
-def _closest_pairs(
-    mine: list[tuple[int, ast.AST]], others: list[tuple[int, ast.AST]]
-) -> list[list[tuple[Place, int]]]:
+def _closest_pairs(mine: list[_Entry], others: list[_Entry]) -> list[list[_Difference]]:
     """Return the differences of the pairs that differ least together; what has no partner is
     left over.
     """
@@ -77,12 +74,12 @@ def _closest_pairs(
     return differences
 
 
-def _pair(one: tuple[int, ast.AST], other: tuple[int, ast.AST]) -> list[tuple[Place, int]]:
-    sign: list[tuple[Place, int]] = [] if one[0] == other[0] else [(("sign", "sign"), 1)]
+def _pair(one: _Entry, other: _Entry) -> list[_Difference]:
+    sign: list[_Difference] = [] if one[0] == other[0] else [(("sign", "sign"), 1)]
     return sign + list(places(one[1], other[1]))
 
 
-def _key(entry: tuple[int, ast.AST]) -> tuple[int, str]:
+def _key(entry: _Entry) -> tuple[int, str]:
     return entry[0], ast.unparse(entry[1])
 
 
@@ -110,24 +107,26 @@ def _matrices(node: ast.AST) -> Iterator[ast.AST]:
         yield node
 
 
-def _terms(node: ast.AST, sign: int = 1) -> Iterator[tuple[int, ast.AST]]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
-        yield from _terms(node.left, sign)
-        yield from _terms(node.right, sign if isinstance(node.op, ast.Add) else -sign)
-    elif isinstance(node, ast.UnaryOp):
-        yield from _terms(node.operand, -sign if isinstance(node.op, ast.USub) else sign)
-    else:
-        yield sign, node
+def _terms(node: ast.AST, sign: int = 1) -> Iterator[_Entry]:
+    return _joined(node, (ast.Add, ast.Sub), sign)
 
 
-def _factors(node: ast.AST, power: int = 1) -> Iterator[tuple[int, ast.AST]]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-        yield from _factors(node.left, power)
-        yield from _factors(node.right, power if isinstance(node.op, ast.Mult) else -power)
+def _factors(node: ast.AST, power: int = 1) -> Iterator[_Entry]:
+    return _joined(node, (ast.Mult, ast.Div), power)
+
+
+def _joined(node: ast.AST, operators: tuple[type, type], power: int) -> Iterator[_Entry]:
+    """Yield what is added or multiplied, with -1 for what is subtracted or divided by."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, operators):
+        yield from _joined(node.left, operators, power)
+        inverse = isinstance(node.op, operators[1])
+        yield from _joined(node.right, operators, -power if inverse else power)
     elif isinstance(node, ast.UnaryOp):
-        if isinstance(node.op, ast.USub):
+        if isinstance(node.op, ast.USub) and ast.Mult in operators:
             yield 1, ast.Constant(-1)
-        yield from _factors(node.operand, power)
+        elif isinstance(node.op, ast.USub):
+            power = -power
+        yield from _joined(node.operand, operators, power)
     else:
         yield power, node
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import cmath
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -13,9 +11,8 @@ import mpmath
 import sympy as sp
 from flint import acb, arb
 
-from symderiv.formula.known_functions import KNOWN
-from symderiv.formula.walker import Meaning, constant, value_of
 from symderiv.foundation.errors import NotYetError, ToleranceError
+from symderiv.gaussian import OwenT, SignMean4
 from symderiv.precision.balls.expression_balls import complex_ball
 
 UNDEFINED: Final = (sp.nan, sp.zoo, sp.oo, -sp.oo)
@@ -45,12 +42,9 @@ class RoundedValue:
 def evaluated(
     exact: sp.Expr, digits: int, integrals: Mapping[sp.Expr, Any] | None = None
 ) -> RoundedValue | None:
-    """Return an expression without symbols to so many digits; None if it has no value.
+    """Return an exact expression without symbols to so many digits; None if it has no value.
 
-    Args:
-        exact: An exact expression of rational numbers and functions.
-        digits: Significant ones.
-        integrals: Balls of parts of it that take long to compute.
+    ``integrals`` are balls of parts of it that take long to compute.
     """
     if exact.has(*UNDEFINED):
         return None
@@ -82,20 +76,17 @@ def _is_narrow(ball: Any, digits: int) -> bool:
     """Return whether a ball is of relative radius 10^(5 - digits), or of that absolute one where
     nothing is larger.
     """
-    size = abs(ball).abs_upper() if isinstance(ball, arb) else ball.abs_upper()
-    radii = [ball.rad()] if isinstance(ball, arb) else [ball.real.rad(), ball.imag.rad()]
-    unit = arb(10) ** (_SPARE - digits)
+    ball, unit = acb(ball), arb(10) ** (_SPARE - digits)
+    size = ball.abs_upper()
+    radii = (ball.real.rad(), ball.imag.rad())
     return all(radius <= size * unit or radius <= unit**2 for radius in radii)
 
 
 def _parts(ball: Any) -> list[tuple[int, int]]:
     """Mantissa and exponent of the middles of the real and the imaginary part."""
-    balls = [ball.real, ball.imag] if isinstance(ball, acb) else [ball]
-    pairs = []
-    for part in balls:
-        mantissa, exponent = part.mid().man_exp()
-        pairs.append((int(mantissa), int(exponent)))
-    return pairs
+    ball = acb(ball)
+    pairs = (part.mid().man_exp() for part in (ball.real, ball.imag))
+    return [(int(mantissa), int(exponent)) for mantissa, exponent in pairs]
 
 
 @cache
@@ -108,7 +99,7 @@ def _context(digits: int) -> Any:
 
 def _rounded(parts: list[tuple[int, int]], digits: int) -> Any:
     context = _context(digits)
-    real, imaginary = (context.ldexp(*part) for part in [*parts, (0, 0)][:2])
+    real, imaginary = (context.ldexp(*part) for part in parts)
     if abs(imaginary) <= IMAGINARY * max(abs(real), 1):
         imaginary = context.zero
     return context.mpc(real, imaginary)
@@ -121,89 +112,36 @@ MAX_EXPONENT: Final = 1e35
 #: Angles, whose remainder by pi costs as many digits as they have.
 MAX_ANGLE: Final = 1e30
 
-_LIMITS: Final = {"sinh": MAX_EXPONENT, "cosh": MAX_EXPONENT, "sin": MAX_ANGLE, "cos": MAX_ANGLE}
+_LIMITS: Final = {
+    **dict.fromkeys((sp.sinh, sp.cosh), MAX_EXPONENT),
+    **dict.fromkeys((sp.sin, sp.cos), MAX_ANGLE),
+}
 
 
 def can_be_evaluated(expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -> bool:
     """Return False if an exponent or an angle is too large to compute with.
 
     SymPy computes rational powers exactly and at once, so the sizes of exponents must be known
-    before numbers are put in. A walk in floats finds them.
+    before numbers are put in. Floats, which do not overflow, show them, the innermost first.
     """
-    try:
-        value_of(expression, _Doubles(values), {})
-    except _TooLargeError:
-        return False
-    except (ZeroDivisionError, ValueError):
-        # 1/0 or log 0, on the edge of the cone: SymPy makes it undefined
-        return True
+    floats = {symbol: sp.Float(value, 15) for symbol, value in values.items()}
+    for bounded in (SignMean4, OwenT):
+        # by one, and slow
+        expression = expression.replace(bounded, lambda *_: sp.S.One)
+    for node in sp.postorder_traversal(expression):
+        limit = _limit(node)
+        if limit is not None:
+            size = abs(node.args[-1].xreplace(floats).evalf())
+            # 1/0 or log 0, on the edge of the cone: SymPy makes it undefined
+            if size.is_Float and size > limit:
+                return False
     return True
 
 
-class _TooLargeError(Exception):
-    pass
-
-
-@dataclass(frozen=True)
-class _Doubles:
-    """Complex doubles, infinite where they overflow."""
-
-    values: Mapping[sp.Symbol, sp.Expr]
-
-    def meaning(self, e: sp.Expr) -> Meaning:
-        """Return the function of complex doubles that a node is."""
-        if e.is_Symbol:
-            return constant(complex(self.values.get(e, 1)))
-        if not e.args:
-            return constant(complex(e))
-        if e.is_Add:
-            return lambda *terms: sum(terms), e.args
-        if e.is_Mul:
-            return _or_infinite(lambda *factors: math.prod(factors)), e.args
-        if isinstance(e, sp.exp):
-            limit = MAX_POWER if e.args[0].has(sp.log) else MAX_EXPONENT
-            return _or_infinite(_within(limit, cmath.exp)), e.args
-        if e.is_Pow:
-            largest = MAX_POWER if e.exp.free_symbols else math.inf
-            return _or_infinite(
-                lambda base, exponent: complex(base ** _within(largest, complex)(exponent))
-            ), e.args
-        name = type(e).__name__
-        arguments = KNOWN[name].arguments if name in KNOWN else 1
-        function = _within(_LIMITS.get(name, math.inf), _complex_function(name))
-        return _or_infinite(function), e.args[:arguments]
-
-
-def _complex_function(name: str) -> Callable[..., complex]:
-    """Return a function of complex doubles, of their real parts where Python has no other."""
-    if name == "Abs":
-        return abs
-    if hasattr(cmath, name) or name not in KNOWN:
-        # functions that are not known are bounded by one
-        return getattr(cmath, name, lambda _: 1.0)
-    return lambda *parts: KNOWN[name].numeric(*(z.real for z in parts))
-
-
-def _within(limit: float, function: Callable[..., complex]) -> Callable[..., complex]:
-    """Return the function of numbers of which the first is not larger; undefined ones are."""
-
-    def checked(z: complex, *others: complex) -> complex:
-        if limit < math.inf and not math.hypot(z.real, z.imag) <= limit:
-            raise _TooLargeError
-        return function(z, *others)
-
-    return checked
-
-
-def _or_infinite(function: Callable[..., complex]) -> Callable[..., complex]:
-    """Return the function, where it overflows infinite: harmless unless that stands in an
-    exponent.
-    """
-
-    def value(*parts: complex) -> complex:
-        try:
-            return function(*parts)
-        except OverflowError:
-            return complex(math.inf)
-
-    return value
+def _limit(node: sp.Basic) -> float | None:
+    """Return the size up to which the last argument of a function can be computed with."""
+    if isinstance(node, sp.exp):
+        return MAX_POWER if node.args[0].has(sp.log) else MAX_EXPONENT
+    if node.is_Pow:
+        return MAX_POWER if node.exp.free_symbols else None
+    return _LIMITS.get(type(node))

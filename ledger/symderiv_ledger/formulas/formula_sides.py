@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final
 
 import mpmath
@@ -158,9 +159,9 @@ class Sides(ABC):
         # by identity: points are few, and hashing their matrices is slow
         self._truths: dict[int, Known] = {}
 
-    @abstractmethod
     def points(self) -> Iterable[CovariancePoint]:
         """Return where both sides are compared."""
+        return points(self.covariance)
 
     @abstractmethod
     def computed(self, point: CovariancePoint) -> Known:
@@ -223,9 +224,8 @@ class Sides(ABC):
         if value is None:
             return self._undefined(point, truth, tried)
         if value.imag:
-            return FormulaComparison(
-                point, _text(value), truth.text, None, "the formula is complex there"
-            )
+            reason = "the formula is complex there"
+            return FormulaComparison(point, _text(value), truth.text, None, reason)
         own = self.known(value.real)
         least, error = own.apart(truth)
         reason = "the values differ" if least > self.tolerance else ""
@@ -237,7 +237,7 @@ class Sides(ABC):
         self, point: CovariancePoint, truth: Known, tried: Sequence[CovariancePoint]
     ) -> FormulaComparison:
         """No value at the point itself (0/0, 1/0): the limit from inside the cone decides."""
-        starts = list(self._starts(point, tried))
+        starts = list(islice(self._starts(point, tried), 2))
         if not starts:
             reason = "the formula is not defined there"
             return FormulaComparison(point, "undefined", truth.text, None, reason)
@@ -262,29 +262,28 @@ class Sides(ABC):
     def _starts(
         self, point: CovariancePoint, tried: Sequence[CovariancePoint]
     ) -> Iterator[CovariancePoint]:
-        """Yield two points inside the cone at which the expectation is known."""
-        count = 0
+        """Yield points inside the cone at which the expectation is known."""
         for start in tried:
-            if start.degenerate or start is point or count == 2:
-                continue
-            with suppress(SymderivError):
-                self.truth(start)
-                count += 1
-                yield start
+            if not start.degenerate and start is not point:
+                with suppress(SymderivError):
+                    self.truth(start)
+                    yield start
 
     # -- repairing -------------------------------------------------------------------------------
 
     def agree(self, other: sp.Expr, inside: Sequence[CovariancePoint]) -> bool:
         """Could another formula be right at all points inside the cone?"""
         with suppress(SymderivError):
-            return all(self._agrees(other, point) for point in inside)
+            for point in inside:
+                own = self._real_value(other, point)
+                if own is None or own.apart(self.truth(point))[0] > self.tolerance:
+                    return False
+            return True
         return False
 
-    def _agrees(self, other: sp.Expr, point: CovariancePoint) -> bool:
-        value = self.value(other, point.values)
-        if value is None or value.imag:
-            return False
-        return self.known(value.real).apart(self.truth(point))[0] <= self.tolerance
+    def _real_value(self, expression: sp.Expr, point: CovariancePoint) -> Known | None:
+        value = self.value(expression, point.values)
+        return None if value is None or value.imag else self.known(value.real)
 
     def ratio(self, inside: Sequence[CovariancePoint]) -> Any:
         """Return the formula over the expectation if that is the same number inside the cone, else
@@ -292,10 +291,9 @@ class Sides(ABC):
         """
         low, high = _NUMBERS.mpf("-1e30"), _NUMBERS.mpf("1e30")
         for point in inside:
-            value = self.value(self.formula, point.values)
-            if value is None or value.imag:
+            own, truth = self._real_value(self.formula, point), self.truth(point)
+            if own is None:
                 return None
-            own, truth = self.known(value.real), self.truth(point)
             if truth.is_zero:
                 if not own.is_zero:
                     return None
@@ -331,22 +329,19 @@ class InClosedForm(Sides):
         self.tolerance = TOLERANCE_OF_INTEGRALS if integrals else TOLERANCE
         self.common = -round(math.log10(self.tolerance))
 
-    def points(self) -> Iterable[CovariancePoint]:
-        return points(self.covariance)
-
     def computed(self, point: CovariancePoint) -> Known:
-        if point.degenerate:
-            return self._anew(point)  # limits come out there
-        return self._real(self.value(self._closed.value, point.values), point)
+        # limits come out where it is derived anew
+        return self._anew(point) if point.degenerate else self._at(self._closed.value, point)
 
     def _anew(self, point: CovariancePoint) -> Known:
-        return self._real(self.value(self.expectation(point.covariance).value, {}), point)
+        return self._at(self.expectation(point.covariance).value, point)
 
-    def _real(self, value: Any, point: CovariancePoint) -> Known:
-        if value is None or value.imag:
+    def _at(self, mean: sp.Expr, point: CovariancePoint) -> Known:
+        known = self._real_value(mean, point)
+        if known is None:
             entries = point.covariance.tolist()
             raise ToleranceError(f"the expectation could not be evaluated at {entries}")
-        return self.known(value.real)
+        return known
 
     def known(self, value: Any) -> Known:
         return Known.of(value)

@@ -29,11 +29,7 @@ _WRONG: Final = ("misprint", "false")
 
 
 def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | None:
-    """Return the accusation of a claim's table.
-
-    Args:
-        table: The table of the claim.
-        accuses: Whether the print is public code and the claim corrects it.
+    """Return the accusation of a claim's table; only a correction of public code accuses.
 
     Raises:
         InputError: It is missing where the claim accuses, there where the claim does not, or a part
@@ -50,42 +46,29 @@ def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | Non
             "how the formula is reached, in which limit it is meant, what changes"
         )
     refuse_unknown(accusation, (*_SAID, "noted"), "accusation: ")
+    said = {key: text_of(accusation, key) for key in _SAID}
     for key in _SAID:
-        if not text_of(accusation, key):
+        if not said[key]:
             raise InputError(f"accusation needs {key}, a text")
     noted = text_of(accusation, "noted")
     if noted and noted not in NOTED and not noted.startswith(SAME_AS):
         known = ", ".join(map(repr, NOTED))
         raise InputError(f"accusation: noted is {known} or '{SAME_AS}NAME', not {noted!r}")
-    reached, meant, changes = (text_of(accusation, key) for key in _SAID)
-    return Accusation(reached, meant, changes, noted)
+    return Accusation(**said, noted=noted)
 
 
 def check_repeats(claims: Sequence[Claim]) -> None:
-    """Refuse an accusation that is said to be the same as a claim that does not count it.
-
-    Raises:
-        InputError: There is no such claim, or it counts nothing itself.
-    """
+    """Refuse an accusation that is said to be the same as a claim that does not count it."""
     counted = {claim.name for claim in claims if claim.accusation and not claim.accusation.noted}
     for claim in claims:
         noted = claim.accusation.noted if claim.accusation else ""
-        if noted.startswith(SAME_AS) and noted.removeprefix(SAME_AS) not in counted:
-            name = noted.removeprefix(SAME_AS)
+        name = noted.removeprefix(SAME_AS)
+        if name != noted and name not in counted:
             raise InputError(f"equation {claim.name}: no accusation that counts is {name!r}")
 
 
-def accusing(records: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the records, of :func:`symderiv_ledger.papers.paper_run.record`, that accuse public
-    code.
-    """
-    return [one for one in records if one.get("code") and one["verdict"] in _WRONG]
-
-
 def standing(record: Mapping[str, Any]) -> str:
-    """Return what a record is counted as: its verdict, or ``"noted"`` if it is an accusation
-    that is.
-    """
+    """Return what a record is counted as: its verdict, or ``"noted"``."""
     accusation = record.get("accusation")
     return "noted" if accusation and accusation["noted"] else str(record["verdict"])
 
@@ -94,12 +77,15 @@ def summary(records: Iterable[Mapping[str, Any]]) -> str:
     """Return one sentence: how many accusations there are, say what they must, count; empty:
     none.
     """
-    accused = accusing(records)
+    accused = [
+        record.get("accusation") or {}
+        for record in records
+        if record.get("code") and record["verdict"] in _WRONG
+    ]
     if not accused:
         return ""
-    accusations = [record.get("accusation") or {} for record in accused]
-    said = sum(all(one.get(key) for key in _SAID) for one in accusations)
-    noted = [str(one["noted"]) for one in accusations if one.get("noted")]
+    said = sum(all(one.get(key) for key in _SAID) for one in accused)
+    noted = [str(one["noted"]) for one in accused if one.get("noted")]
     repeats = sum(reason.startswith(SAME_AS) for reason in noted)
     reasons = {reason: noted.count(reason) for reason in NOTED} | {"said before": repeats}
     listed = ", ".join(f"{count} {reason}" for reason, count in reasons.items() if count)

@@ -65,7 +65,8 @@ def explain(records: Sequence[dict[str, Any]]) -> Part:
 
 
 def _explained(record: dict[str, Any]) -> Summary:
-    code = record.get("code")
+    tier = record.get("tier", "")  # an older ledger has none
+    code, computed = record.get("code"), record["arithmetic"] and record["evidence"]
     rows = [("code", code["text"] if code else "")]
     rows += [("printed", " ".join(one.split())) for one in (() if code else record["printed"])]
     reading = "the print had to be reconstructed; the verdict is on that reading"
@@ -83,7 +84,7 @@ def _explained(record: dict[str, Any]) -> Summary:
         rows.append(("uses", f"{paper}{use['equation']} ({use['reason']})"))
     rows += [
         ("verdict", record["verdict"]),
-        ("tier", _tier(record)),
+        ("tier", f"{tier} ({TIERS[tier]})" if tier in TIERS else tier),
         ("error", record.get("error", "")),
         ("corrected", record["corrected"] or ""),
         ("note", record["note"]),
@@ -100,7 +101,7 @@ def _explained(record: dict[str, Any]) -> Summary:
             ]
     rows += [
         ("overturned by", record.get("overturned_by", "")),
-        ("arithmetic", _arithmetic(record)),
+        ("arithmetic", f"{record['arithmetic']}, {record['digits']} digits" if computed else ""),
         *_mutants(record["mutants"]),
         ("hash", record.get("hash", "")),
         ("source", record["source"]),
@@ -113,20 +114,8 @@ def _accusation(accusation: dict[str, str] | None) -> list[tuple[str, str]]:
     if not accusation:
         return []
     noted = accusation["noted"]
-    counted = ("counted", f"no, noted: {noted}" if noted else "yes")
-    return [*((name, accusation[name]) for name in ("reached", "meant", "changes")), counted]
-
-
-def _tier(record: dict[str, Any]) -> str:
-    """Return the tier with its meaning; an older ledger has none."""
-    tier = record.get("tier", "")
-    return f"{tier} ({TIERS[tier]})" if tier in TIERS else tier
-
-
-def _arithmetic(record: dict[str, Any]) -> str:
-    if not record["arithmetic"] or not record["evidence"]:
-        return ""
-    return f"{record['arithmetic']}, {record['digits']} digits"
+    said = [(name, accusation[name]) for name in ("reached", "meant", "changes")]
+    return [*said, ("counted", f"no, noted: {noted}" if noted else "yes")]
 
 
 def _mutants(report: dict[str, Any] | None) -> list[tuple[str, str]]:

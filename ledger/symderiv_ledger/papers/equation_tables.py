@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Code, Printed
 from symderiv_ledger.papers.tables import refuse_unknown, tables_of, text_of
 
-#: Keys of an equation that is code.
+#: Keys of an equation that is code, and of a table ``[repository.NAME]``.
 CODE_KEYS: Final = frozenset({"repository", "file", "lines"})
 _KEYS: Final = ("address", "commit", "licence")
+_PRINT_KEYS: Final = frozenset({"number", "latex", "section", "reading", *CODE_KEYS})
+#: Both forms of a statement, and of its correction.
+_STATED: Final = frozenset({"statement", "formula"})
+_CORRECTED: Final = frozenset({"corrected", "corrected_formula"})
+#: Where a claim is tried; what one that says it does not take from its equation.
+_TRIED: Final = frozenset({"points", "function", "reference"})
+_PLACE: Final = _TRIED | {"indices", "symmetric", "equal", "diagonal", "rests_on"}
+#: The name of the claim without a part's name, where an equation has several.
+_ITSELF: Final = "itself"
+_READINGS: Final = ("printed", "reconstructed")
 
 
 def read_repository(name: str, table: Any) -> Code:
@@ -25,9 +35,6 @@ def read_repository(name: str, table: Any) -> Code:
 
     An equation of public code names one, and its file. Nothing of the file is quoted: what is
     checked is the statement, in which the formula is stated anew.
-
-    Raises:
-        InputError: A key is missing, unknown or wrong.
     """
     if not isinstance(table, dict):
         raise InputError(f"repository {name} must be a table")
@@ -43,11 +50,7 @@ def read_repository(name: str, table: Any) -> Code:
 
 
 def code_of(table: Mapping[str, Any], repositories: Mapping[str, Code]) -> Code | None:
-    """Return where the print of an equation stands if it is code; None if it is not.
-
-    Raises:
-        InputError: The repository is not described, or there is no file.
-    """
+    """Return where the print of an equation stands if it is code; None if it is not."""
     if not CODE_KEYS & set(table):
         return None
     name, file = text_of(table, "repository"), text_of(table, "file")
@@ -57,18 +60,7 @@ def code_of(table: Mapping[str, Any], repositories: Mapping[str, Code]) -> Code 
         raise InputError("code needs file, a path in the repository")
     if "latex" in table:
         raise InputError("a print is latex or code, not both")
-    whole = repositories[name]
-    return Code(whole.repository, whole.commit, whole.licence, file, text_of(table, "lines"))
-
-
-_PRINT_KEYS: Final = frozenset({"number", "latex", "section", "reading", *CODE_KEYS})
-#: What a claim that says where it is tried does not take from its equation.
-_PLACE: Final = frozenset(
-    {*("points", "function", "reference", "indices", "symmetric", "equal", "diagonal", "rests_on")}
-)
-#: The name of the claim without a part's name, where an equation has several.
-_ITSELF: Final = "itself"
-_READINGS: Final = ("printed", "reconstructed")
+    return replace(repositories[name], file=file, lines=text_of(table, "lines"))
 
 
 @dataclass(frozen=True)
@@ -118,9 +110,7 @@ def equations(
 def _equation(
     table: Mapping[str, Any], section: str, repositories: Mapping[str, Code]
 ) -> PrintedEquation:
-    number = table.get("number")
-    if not isinstance(number, str | int) or isinstance(number, bool) or number == "":
-        raise InputError("the number of an equation must be a text such as '18'")
+    number = _number(table, "number", "the number of an equation")
     latex = table.get("latex", [])
     if isinstance(latex, str):
         latex = [latex]
@@ -141,7 +131,15 @@ def _equation(
     if "accusation" in table and not any("accusation" in claim for claim in whole):
         raise InputError("accusation is allowed only with a correction of public code")
     code = code_of(table, repositories)
-    return PrintedEquation(str(number), Printed(displays, reading, section, code), whole)
+    return PrintedEquation(number, Printed(displays, reading, section, code), whole)
+
+
+def _number(table: Mapping[str, Any], key: str, what: str) -> str:
+    """Return the number of an equation, which may be a text or an integer."""
+    number = table.get(key)
+    if not isinstance(number, str | int) or isinstance(number, bool) or number == "":
+        raise InputError(f"{what} must be a text such as '18'")
+    return str(number)
 
 
 def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:
@@ -164,15 +162,15 @@ def _inherited(equation: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[st
     What the equation says of accusations is said of its claims that have a correction.
     """
     dropped: set[str] = set()
-    if {"statement", "formula", "corrected", "corrected_formula"} & set(claim):
-        dropped |= {"corrected", "corrected_formula"}
-    if {"statement", "formula"} & set(claim):
-        dropped |= {"statement", "formula"}
-    if {"points", "function", "reference"} & set(claim):
+    if (_STATED | _CORRECTED) & set(claim):
+        dropped |= _CORRECTED
+    if _STATED & set(claim):
+        dropped |= _STATED
+    if _TRIED & set(claim):
         dropped |= _PLACE
     whole = {**{key: equation[key] for key in equation if key not in dropped}, **claim}
     if "accusation" in equation and "accusation" not in claim:
-        if not {"corrected", "corrected_formula"} & set(whole):
+        if not _CORRECTED & set(whole):
             del whole["accusation"]
     elif isinstance(equation.get("accusation"), dict) and isinstance(claim["accusation"], dict):
         whole["accusation"] = {**equation["accusation"], **claim["accusation"]}
@@ -191,12 +189,10 @@ def _check_display(claim: Mapping[str, Any], displays: int) -> None:
 
 def _alone(claims: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return tables ``[[claim]]`` with ``equation`` and ``printed`` as tables of equations."""
-    tables: dict[Any, dict[str, Any]] = {}
+    tables: dict[str, dict[str, Any]] = {}
     for claim in claims:
-        number = claim.get("equation")
-        if not isinstance(number, str | int) or isinstance(number, bool):
-            raise InputError("the equation of a claim must be a text such as '18'")
-        table = tables.setdefault(str(number), {"number": str(number), "latex": [], "claim": []})
+        number = _number(claim, "equation", "the equation of a claim")
+        table = tables.setdefault(number, {"number": number, "latex": [], "claim": []})
         if claim.get("printed"):
             table["latex"].append(claim["printed"])
             table["reading"] = claim.get("reading", "printed")

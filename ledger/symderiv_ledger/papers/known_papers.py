@@ -55,11 +55,7 @@ def names() -> tuple[str, ...]:
 
 
 def source(name: str) -> Source:
-    """Return where the parts of a paper are.
-
-    Raises:
-        InputError: There is no paper of that name, or no :class:`Source` behind its entry point.
-    """
+    """Return where the parts of a paper are."""
     entries = _entries()
     if name not in entries:
         known = ", ".join(names())
@@ -89,10 +85,8 @@ def load_paper(name: str) -> Paper:
 
 @lru_cache(maxsize=16)
 def paper(name: str) -> Paper:
-    """Return an installed paper with all its claims, read once: points may keep what they computed.
-
-    Raises:
-        InputError: There is no paper of that name.
+    """Return an installed paper with all its claims, read once: points may keep what they
+    computed.
     """
     own = source(name)
     folder = "/".join(filter(None, (own.root, own.package.replace(".", "/"))))

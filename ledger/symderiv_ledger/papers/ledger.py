@@ -55,10 +55,6 @@ def is_ledger(content: bytes) -> bool:
 def unchanged(paper: Paper, before: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the records of a ledger, as they are now, whose claims have the same hash still, by
     name.
-
-    Args:
-        paper: The paper.
-        before: The ledger's records of all papers.
     """
     known = {record["name"]: record for record in before if record["paper"] == paper.name}
     return {
@@ -73,11 +69,6 @@ def merged(
 ) -> list[dict[str, Any]]:
     """Return the records of a paper, in its order: those computed now, and earlier ones for the
     others.
-
-    Args:
-        paper: The paper.
-        records: Computed now, of any papers.
-        earlier: See :func:`unchanged`.
 
     Raises:
         InputError: There is neither for a claim, which is a thorough one that has changed.

@@ -88,16 +88,11 @@ class _Links:
     """Anchors of claims and equations, and which claims use which."""
 
     def __init__(self, records: Sequence[dict[str, Any]]) -> None:
-        self._claims: dict[tuple[str, str], str] = {}
-        self._equations: dict[tuple[str, str], str] = {}
+        self._claims = dict.fromkeys((record["paper"], record["name"]) for record in records)
+        equations = dict.fromkeys((record["paper"], record["equation"]) for record in records)
         taken = {_anchor(record["paper"]) for record in records}
-        for record in records:
-            paper, name = record["paper"], record["name"]
-            self._claims[paper, name] = _free(_anchor(f"{paper} {name}"), taken)
-        for record in records:
-            at = record["paper"], record["equation"]
-            if at not in self._claims and at not in self._equations:
-                self._equations[at] = _free(_anchor(" ".join(at)), taken)
+        places = self._claims | equations
+        self._anchors = {at: _free(_anchor(" ".join(at)), taken) for at in places}
         self._used: dict[tuple[str, str], list[dict[str, str]]] = {}
         for record in records:
             for use in record.get("uses", ()):
@@ -106,11 +101,12 @@ class _Links:
 
     def of_claim(self, record: dict[str, Any]) -> str:
         """Return where a claim stands."""
-        return self._claims[record["paper"], record["name"]]
+        return self._anchors[record["paper"], record["name"]]
 
     def of_equation(self, record: dict[str, Any]) -> str:
-        """Return where the claims about an equation begin; asked once, of the first of them."""
-        return self._equations.get((record["paper"], record["equation"]), "")
+        """Return where the claims about an equation begin, unless one is called like it."""
+        at = record["paper"], record["equation"]
+        return "" if at in self._claims else self._anchors[at]
 
     def uses(self, record: dict[str, Any]) -> list[dict[str, str]]:
         """Return what a claim uses, each with words, reason, and an anchor if it is on the page."""
@@ -129,8 +125,8 @@ class _Links:
         return [link for link in links if link["anchor"] != own]
 
     def _link(self, paper: str, name: str, seen_from: str) -> dict[str, str]:
-        anchor = self._claims.get((paper, name)) or self._equations.get((paper, name), "")
-        return {"words": name if paper == seen_from else f"{paper}, {name}", "anchor": anchor}
+        words = name if paper == seen_from else f"{paper}, {name}"
+        return {"words": words, "anchor": self._anchors.get((paper, name), "")}
 
 
 def _free(anchor: str, taken: set[str]) -> str:

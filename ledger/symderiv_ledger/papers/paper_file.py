@@ -70,11 +70,7 @@ _PROSE: Final = frozenset({"regime", "where", "rests_on", "given", "note", "not_
 
 
 def paper_from_toml(text: str, source: str) -> Paper:
-    """Return a paper from the text of a user's file.
-
-    Args:
-        text: TOML.
-        source: The file's name, for errors.
+    """Return a paper from the TOML text of a user's file, with its name for errors.
 
     Raises:
         InputError: A key is missing, unknown or of the wrong type; a statement cannot be read.
@@ -92,9 +88,6 @@ def paper_from_files(
         package: Where its functions of points are; empty: there are none.
         name: The name of the paper, where the files do not give it.
         title: The same.
-
-    Raises:
-        InputError: See :func:`paper_from_toml`.
     """
     reader = _PaperReader(package)
     for source, text in files:
@@ -251,14 +244,13 @@ class _PaperReader:
             uses=(*read_uses(table), *tried.uses),
             tried_at=tried.tried_at if statement else "",
             conventions=tried.conventions if statement else None,
-            accusation=read_accusation(table, bool(corrected) and self._is_code(number)),
+            accusation=read_accusation(
+                table, bool(corrected) and self.printed[number].code is not None
+            ),
             **{key: getattr(tried, key) for key in (*_ADDED, *_OF_POINTS)},
             **texts,
             **flags,
         )
-
-    def _is_code(self, number: str) -> bool:
-        return self.printed[number].code is not None
 
     def _spoken(self, claim: Claim, table: Mapping[str, Any]) -> Spoken:
         """Return what the statement speaks of, as it is written and in full."""
@@ -307,15 +299,9 @@ class _PaperReader:
                 raise InputError(f"there are no points {name!r}; there are {', '.join(self.sets)}")
             named = self.sets[name]
         refuse_unknown(rest, {*_ADDED, *_INSTEAD})
-        changes: dict[str, Any] = {
-            key: _joined(getattr(named, key), text_of(rest, key)) for key in _ADDED
-        }
-        changes |= {key: read(rest, key) for key, read in _INSTEAD.items() if key in rest}
+        changes = {key: read(rest, key) for key, read in _INSTEAD.items() if key in rest}
+        for key in _ADDED:
+            # what is true of all points, then what the claim adds
+            both = [text for text in (getattr(named, key), text_of(rest, key)) if text]
+            changes[key] = (" " if both and both[0].endswith(".") else "; ").join(both)
         return replace(named, **changes)
-
-
-def _joined(first: str, second: str) -> str:
-    """Return what is true of all points, then what a claim adds."""
-    if not first or not second:
-        return first or second
-    return f"{first}{' ' if first.endswith('.') else '; '}{second}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
@@ -12,9 +12,8 @@ from multiprocessing import get_context
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
-from symderiv_ledger.claims.claim import Claim, Paper, Use
+from symderiv_ledger.claims.claim import Claim, Paper
 from symderiv_ledger.claims.claim_hash import claim_hash
-from symderiv_ledger.claims.mutations import Mutant
 from symderiv_ledger.claims.statement import parse_statement
 from symderiv_ledger.claims.typeset import statement_latex
 from symderiv_ledger.papers.known_papers import load_paper
@@ -55,11 +54,7 @@ class Selection:
 
 
 def selected(paper: Paper, selection: Selection) -> list[Claim]:
-    """Return the claims of a paper that are asked for, in its order.
-
-    Raises:
-        InputError: The paper has no claim on that equation.
-    """
+    """Return the claims of a paper that are asked for, in its order."""
     chosen = [
         claim for claim in paper.claims if selection.equation in ("", claim.equation, claim.name)
     ]
@@ -161,6 +156,8 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
     reading = claim.reading or (printed.reading if printed else "printed")
     failed = finding.printed is not None and not finding.printed.passed
     accuses = finding.verdict in ("misprint", "false")
+    corrected = claim.corrected if failed else ""
+    code = printed.code if printed else None
     return {
         "paper": paper.name,
         "equation": claim.equation,
@@ -168,27 +165,32 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
         "name": claim.name,
         "printed": list(printed_of(paper, claim)),
         "reading": reading,
-        "code": asdict(printed.code) | {"text": printed.code.text}
-        if printed and printed.code
-        else None,
+        "code": asdict(code) | {"text": code.text} if code else None,
         "statement": _text(claim.statement),
         "statement_latex": _latex(claim.statement),
         "ranges": claim.ranges,
         "where": claim.where,
         "verdict": finding.verdict,
-        "corrected": (_text(claim.corrected) or None) if failed else None,
-        "corrected_latex": (_latex(claim.corrected) or None) if failed else None,
+        "corrected": _text(corrected) or None,
+        "corrected_latex": _latex(corrected) or None,
         "regime": claim.regime,
         "given": claim.given,
         "note": finding.reason or claim.note,
         "accusation": asdict(claim.accusation) if claim.accusation and accuses else None,
         "rests_on": claim.rests_on,
         "thorough": claim.thorough,
-        "evidence": list(_evidence(claim, finding)),
+        "evidence": [
+            {"of": of, "kind": claim.rule.kind if claim.rule else "", **asdict(tested)}
+            for of, tested in (("printed", finding.printed), ("corrected", finding.corrected))
+            if tested is not None
+        ],
         "tier": tier(finding),
         "overturned_by": overturned_by(finding),
         "tried_at": claim.tried_at,
-        "uses": [_use(paper, use) for use in claim.uses],
+        "uses": [
+            {"paper": use.paper or paper.name, "equation": use.target, "reason": use.reason}
+            for use in claim.uses
+        ],
         "hash": claim_hash(paper, claim),
         "digits": claim.rule.digits if claim.rule else None,
         "arithmetic": arithmetic(claim.rule.backend) if claim.rule else None,
@@ -210,16 +212,8 @@ def refreshed(paper: Paper, claim: Claim, before: dict[str, Any]) -> dict[str, A
     return renewed
 
 
-def _use(paper: Paper, use: Use) -> dict[str, str]:
-    return {"paper": use.paper or paper.name, "equation": use.target, "reason": use.reason}
-
-
 def arithmetic(backend: str) -> str:
-    """Return the library that a back end computes with, and its version.
-
-    Args:
-        backend: A back end of :mod:`symderiv.precision.balls.contexts`, or ``"sympy"``.
-    """
+    """Return the library that the back end of a rule computes with, and its version."""
     if backend == "arb":
         from symderiv.precision.balls.decimals import arithmetic as balls
 
@@ -236,23 +230,13 @@ def _latex(statement: str) -> str:
     return statement_latex(parse_statement(statement)) if statement else ""
 
 
-def _evidence(claim: Claim, finding: Finding) -> Iterable[dict[str, Any]]:
-    for of, tested in (("printed", finding.printed), ("corrected", finding.corrected)):
-        if tested is not None:
-            yield {"of": of, "kind": claim.rule.kind if claim.rule else "", **asdict(tested)}
-
-
 def _mutants(report: MutantReport | None) -> dict[str, Any] | None:
     if report is None:
         return None
     return {
         "caught": report.caught,
         "wanted": report.wanted,
-        "equivalent": [_mutant(mutant) for mutant in report.equivalent],
+        "equivalent": [f"{one.operator}: {one.change}" for one in report.equivalent],
         "stillborn": report.stillborn,
-        "survivors": [_mutant(mutant) for mutant in report.survivors],
+        "survivors": [f"{one.operator}: {one.change}" for one in report.survivors],
     }
-
-
-def _mutant(mutant: Mutant) -> str:
-    return f"{mutant.operator}: {mutant.change}"

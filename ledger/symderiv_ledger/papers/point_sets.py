@@ -99,19 +99,16 @@ class PointSet:
             table: The table without the keys of a claim.
             package: Where functions are; empty: the file is a user's and may name none.
             indices: The indices of the whole paper.
-
-        Raises:
-            InputError: A key is missing, unknown or of the wrong type, or a function is not there.
-            FormulaError: A range is not one.
         """
-        points: Callable[[Any], Iterable[Point]] | None = None
-        rule: ComparisonRule | None = None
         reference = None
         symmetric = names_of(table, "symmetric")
         if "function" in table:
             points = _function(table, package)
-            tried_at = f"{package}.{_spelled(text_of(table, 'function'))}"
-            rule = read_rule(text_of(table, "rule")) if "rule" in table else Exact()
+            call = ast.parse(text_of(table, "function"), mode="eval")
+            tried_at = f"{package}.{ast.unparse(call)}"
+            rule: ComparisonRule = Exact()
+            if "rule" in table:
+                rule = read_rule(text_of(table, "rule"))
             refuse_unknown(table, SET_KEYS)
         else:
             if "rule" in table:
@@ -121,7 +118,6 @@ class PointSet:
             tried_at = ", ".join(f"{key} = {keys[key]!r}" for key in sorted(keys))
             points, rule = reference.points, reference.rule
             symmetric = symmetric or reference.symmetric
-        texts = {key: text_of(table, key) for key in ("regime", "where", "rests_on")}
         return cls(
             points,
             rule,
@@ -132,16 +128,14 @@ class PointSet:
             diagonal=names_of(table, "diagonal"),
             uses=read_uses(table),
             tried_at=tried_at,
-            **texts,
+            regime=text_of(table, "regime"),
+            where=text_of(table, "where"),
+            rests_on=text_of(table, "rests_on"),
         )
 
 
 def read_rule(text: str) -> ComparisonRule:
-    """Return a rule from its text, e.g. ``"Converges(order=2, digits=25)"``.
-
-    Raises:
-        InputError: There is no such rule, or it does not take these values.
-    """
+    """Return a rule from its text, e.g. ``"Converges(order=2, digits=25)"``."""
     name, values = _call(text)
     if name not in RULES:
         raise InputError(
@@ -192,11 +186,6 @@ def _call(text: str) -> tuple[str, dict[str, Any] | None]:
     if call.args or not isinstance(call.func, ast.Name | ast.Attribute):
         return "", None
     return ast.unparse(call.func), values if isinstance(tree, ast.Call) else None
-
-
-def _spelled(text: str) -> str:
-    """Return a call written in one standard way."""
-    return ast.unparse(ast.parse(text.strip(), mode="eval"))
 
 
 def _frozen(value: Any) -> Any:

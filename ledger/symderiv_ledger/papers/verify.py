@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,15 +36,12 @@ class UnsettledError(ToleranceError):
 
     Args:
         message: What is the matter.
-        printed, corrected: The evidence.
+        *evidence: The evidence on the printed statement, then that on the corrected one.
     """
 
-    def __init__(
-        self, message: str, printed: Tested | None = None, corrected: Tested | None = None
-    ) -> None:
+    def __init__(self, message: str, *evidence: Tested) -> None:
         super().__init__(message)
-        self.printed = printed
-        self.corrected = corrected
+        self.printed, self.corrected = (*evidence, None, None)[:2]
 
 
 @dataclass(frozen=True)
@@ -101,11 +98,7 @@ def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
 
 
 def verify_claim(claim: Claim, *, with_mutants: bool = False) -> Finding:
-    """Compute the verdict on a claim.
-
-    Args:
-        claim: The claim.
-        with_mutants: Also try all mutants of the statement that passed.
+    """Compute the verdict on a claim, and try all mutants of the statement that passed if asked to.
 
     Returns:
         Its verdict; ``not-checkable`` with the reason where a mean does not exist, digits are not
@@ -136,18 +129,15 @@ def _computed(claim: Claim, with_mutants: bool) -> Finding:
     with arithmetic_of(claim.rule) as arithmetic:
         points = list(claim.points(arithmetic))
         tested = _test_of_print(claim, statement, points, arithmetic)
-        corrected = None
-        true_statement = statement
+        corrected, true_statement = None, statement
         if not tested.passed:
             true_statement, corrected = _correction(claim, tested, points, arithmetic)
         elif claim.corrected:
             raise UnsettledError(
                 f"equation {claim.name} has a correction, but the print passes", tested
             )
-        verdict = judge(claim, statement, tested, true_statement)
-        report = None
-        if with_mutants:
-            report = _mutants(claim, true_statement, points, arithmetic)
+        report = _mutants(claim, true_statement, points, arithmetic) if with_mutants else None
+    verdict = judge(claim, statement, tested, true_statement)
     return Finding(claim, verdict, tested, corrected, report)
 
 
@@ -198,19 +188,16 @@ def _under_other_conventions(claim: Claim, arithmetic: Any) -> str:
         return ""
     statement = parse_statement(claim.statement)
     assumed = claim.conventions.assumed
-    held: list[str] = []
-    failed: list[str] = []
+    outcomes: dict[bool, list[str]] = {True: [], False: []}
     for words, points in claim.conventions.points.items():
-        if words == assumed:
-            continue
-        try:
-            tested = _test_of_print(claim, statement, list(points(arithmetic)), arithmetic)
-        except SymderivError:
-            continue
-        (held if tested.passed else failed).append(words)
-    if held:
-        return f" (it fails with {assumed} and holds with {' and with '.join(held)}: see weights)"
-    return f" (it fails with {assumed}, and with {', with '.join(failed)})" if failed else ""
+        if words != assumed:
+            with suppress(SymderivError):
+                tested = _test_of_print(claim, statement, list(points(arithmetic)), arithmetic)
+                outcomes[tested.passed].append(words)
+    if held := " and with ".join(outcomes[True]):
+        return f" (it fails with {assumed} and holds with {held}: see weights)"
+    failed = ", with ".join(outcomes[False])
+    return f" (it fails with {assumed}, and with {failed})" if failed else ""
 
 
 def _mutants(
@@ -254,12 +241,9 @@ class _Expressions:
     def __getattr__(self, name: str) -> Any:
         import sympy as sp
 
-        renamed = {"gammainc": "uppergamma"}
-        if name == "mpf":
-            return sp.sympify
-        if name.startswith("_") or not hasattr(sp, renamed.get(name, name)):
+        if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(sp, renamed.get(name, name))
+        return getattr(sp, {"gammainc": "uppergamma", "mpf": "sympify"}.get(name, name))
 
 
 def tier(finding: Finding) -> str:
@@ -278,18 +262,18 @@ def overturned_by(finding: Finding) -> str:
     if claim.rule is None or printed is None or finding.verdict == "unsettled":
         return ""
     if printed.passed:
-        ordered = _ordered(parse_statement(claim.statement))
-        return claim.rule.overturned_by(printed.points, ordered=ordered)
+        return _overturned(claim.rule, claim.statement, printed)
     cleared = "the print's failure: a value of its sides, which have none"
     if printed.counterexample is not None:
         cleared = "the print's failure: that its sides agree at the counterexample"
     if finding.corrected is None:
         return cleared
-    ordered = _ordered(parse_statement(claim.corrected))
-    corrected = claim.rule.overturned_by(finding.corrected.points, ordered=ordered)
-    return f"{cleared}; the correction: {corrected}"
+    return f"{cleared}; the correction: " + _overturned(
+        claim.rule, claim.corrected, finding.corrected
+    )
 
 
-def _ordered(statement: Relation) -> bool:
-    """Return whether no two of its entries are equal."""
-    return not any(isinstance(relation, ast.Eq) for relation in statement.relations)
+def _overturned(rule: ComparisonRule, statement: str, passed: Tested) -> str:
+    relations = parse_statement(statement).relations
+    ordered = not any(isinstance(relation, ast.Eq) for relation in relations)
+    return rule.overturned_by(passed.points, ordered=ordered)

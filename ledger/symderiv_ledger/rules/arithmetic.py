@@ -34,12 +34,8 @@ def _middle(value: Any, context: Any) -> Any:
     return value
 
 
-def _named_middle(values: Mapping[str, Any], name: str, context: Any) -> Any:
-    return _middle(values[name], context)
-
-
 def ball_integral(
-    integrand: Callable[[Any, Mapping[str, Any], Sequence[Any]], Any],
+    integrand: Callable[[Any, Mapping[str, Any]], Callable[..., Any]],
     values: Mapping[str, Any],
     limits: Sequence[Sequence[Any]],
     balls: Any,
@@ -51,21 +47,21 @@ def ball_integral(
     never less than the last three digits.
 
     Args:
-        integrand: Given an arithmetic, the values of names in it and the variables.
+        integrand: Given an arithmetic and the values of names in it, a function of the variables.
         values: What names stand for; functions among them are not supported.
         limits: Ends per variable, balls.
         balls: The arithmetic of the statement.
     """
     digits = int(balls.prec / _BITS_PER_DIGIT)
     with arithmetic(digits, "mpmath") as context:
-        lazy = {name: partial(_named_middle, values, name, context) for name in values}
-        middles = Values({}, lazy)
+
+        def middle(name: str) -> Any:
+            return _middle(values[name], context)
+
+        lazy = {name: partial(middle, name) for name in values}
+        function = integrand(context, Values({}, lazy))
         ends = [[_middle(end, context) for end in pair] for pair in limits]
         split = [[low, _between(low, high, context), high] for low, high in ends]
-
-        def function(*variables: Any) -> Any:
-            return integrand(context, middles, variables)
-
         one, estimate = context.quad(function, *ends, error=True)
         two = context.quad(function, *split)
         least = abs(two) * context.mpf(10) ** (_LAST_DIGITS - digits)
@@ -180,7 +176,7 @@ def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
     Integers stay integers (they may be indices) until a division or a function meets them.
 
     Args:
-        node: Part of a :class:`~symderiv_ledger.claims.statement.Statement`.
+        node: Part of a statement.
         values: What its names stand for: numbers, functions, :class:`Indexed`, matrices.
         numbers: The arithmetic, see :mod:`symderiv.precision.balls.contexts`.
 
@@ -287,19 +283,20 @@ class Evaluator:
 
     def call(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         name = name_of(node)
-        binder = getattr(self, f"_{name.lower()}", None)
-        if name in ("Sum", "Product", "Integral", "Derivative", "If", "Max", "Min") and binder:
-            return binder(node, values)
+        if name in ("Sum", "Product", "Integral", "Derivative", "If"):
+            return getattr(self, f"_{name.lower()}")(node, values)
         arguments = [self._value(argument, values) for argument in node.args]
+        if name in ("Max", "Min"):
+            return (max if name == "Max" else min)(arguments)
         if name in values:
-            function = values[name]
-            if not callable(function):
+            if not callable(values[name]):
                 raise FormulaError(f"{name} is not a function")
-            return function(*arguments)
+            return values[name](*arguments)
         if name == "delta" and len(arguments) == 2:
             return int(arguments[0] == arguments[1])
         if name in _MATRIX:
-            return _matrix_function(name, arguments, self.numbers)
+            self._need("matrix", "matrices")
+            return _MATRIX[name](self.numbers, *arguments)
         if name in ("Matrix", "Vector"):
             return self._matrix_of_entries(name, arguments)
         if name == "Gamma":
@@ -312,13 +309,16 @@ class Evaluator:
         integers = ("factorial", "binomial", "bernoulli", "zeta")
         return function(*(a if name in integers else self._converted(a) for a in arguments))
 
+    def _need(self, function: str, what: str) -> None:
+        if not hasattr(self.numbers, function):
+            raise FormulaError(f"{what} need mpmath numbers")
+
     def _converted(self, value: Any) -> Any:
         return self.number(value) if isinstance(value, int) else value
 
     def _matrix_of_entries(self, name: str, arguments: list[Any]) -> Any:
         """Matrix(rows, columns, entries row by row), or the column Vector(entries)."""
-        if not hasattr(self.numbers, "matrix"):
-            raise FormulaError("matrices need mpmath numbers")
+        self._need("matrix", "matrices")
         rows, columns, *entries = (len(arguments), 1, *arguments) if name == "Vector" else arguments
         if not isinstance(rows, int) or not isinstance(columns, int):
             raise FormulaError("Matrix(rows, columns, entries) needs two integers first")
@@ -334,8 +334,7 @@ class Evaluator:
         first, *rest = (self._converted(value) for value in arguments)
         if not rest:
             return self.numbers.gamma(first)
-        if not hasattr(self.numbers, "gammainc"):
-            raise FormulaError("incomplete gamma functions need mpmath numbers")
+        self._need("gammainc", "incomplete gamma functions")
         return self.numbers.gammainc(first, rest[0])
 
     def _terms(self, node: ast.Call, values: Mapping[str, Any]) -> Iterator[Any]:
@@ -370,12 +369,6 @@ class Evaluator:
             raise FormulaError("If(condition, a, b) needs a relation as condition")
         return self._value(yes if self.holds(condition, values) else no, values)
 
-    def _max(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        return max(self._value(argument, values) for argument in node.args)
-
-    def _min(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        return min(self._value(argument, values) for argument in node.args)
-
     def _integral(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         doubles = isinstance(self.numbers.zero, float)
         balls = hasattr(self.numbers.zero, "mid")
@@ -386,42 +379,24 @@ class Evaluator:
         limits = [
             [self._converted(self._value(end, values)) for end in ends] for _, *ends in bounds
         ]
-        if doubles:
-            return self._integral_in_doubles(node.args[0], names, limits, values)
-        if balls:
-            return self._integral_in_balls(node.args[0], names, limits, values)
-
-        def integrand(*points: Any) -> Any:
-            bound = extended(values, dict(zip(names, points, strict=True)))
-            return self._value(node.args[0], bound)
-
-        return self.numbers.quad(integrand, *limits)
-
-    def _integral_in_doubles(
-        self, body: ast.expr, names: list[str], limits: list[Any], values: Mapping[str, Any]
-    ) -> Any:
-        from symderiv_ledger.rules.double_integrals import Arrays, integral
-
         depth = getattr(self.numbers, "depth", 0)
-        inside = Evaluator(Arrays(depth + len(names)))
 
-        def integrand(*points: Any) -> Any:
-            return inside.value(body, extended(values, dict(zip(names, points, strict=True))))
+        def integrand(numbers: Any, values: Mapping[str, Any]) -> Callable[..., Any]:
+            inside = Evaluator(numbers)
+            return lambda *points: inside._value(
+                node.args[0], extended(values, dict(zip(names, points, strict=True)))
+            )
 
-        return integral(integrand, limits, depth)
+        if doubles:
+            from symderiv_ledger.rules.double_integrals import Arrays, integral
 
-    def _integral_in_balls(
-        self, body: ast.expr, names: list[str], limits: list[Any], values: Mapping[str, Any]
-    ) -> Any:
-        def integrand(numbers: Any, middles: Mapping[str, Any], points: Any) -> Any:
-            bound = extended(middles, dict(zip(names, points, strict=True)))
-            return Evaluator(numbers).value(body, bound)
-
-        return ball_integral(integrand, values, limits, self.numbers)
+            return integral(integrand(Arrays(depth + len(names)), values), limits, depth)
+        if balls:
+            return ball_integral(integrand, values, limits, self.numbers)
+        return self.numbers.quad(integrand(self.numbers, values), *limits)
 
     def _derivative(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        if not hasattr(self.numbers, "diff"):
-            raise FormulaError("derivatives need mpmath numbers")
+        self._need("diff", "derivatives")
         name = name_of(node.args[1])
         order = self.integer(node.args[2], values) if len(node.args) > 2 else 1
         at = self._converted(self.name(name, values))
@@ -430,12 +405,6 @@ class Evaluator:
             return self._value(node.args[0], extended(values, {name: x}))
 
         return self.numbers.diff(of_the_name, at, order)
-
-
-def _matrix_function(name: str, arguments: list[Any], numbers: Any) -> Any:
-    if not hasattr(numbers, "matrix"):
-        raise FormulaError("matrices need mpmath numbers")
-    return _MATRIX[name](numbers, *arguments)
 
 
 def _kron(numbers: Any, first: Any, second: Any) -> Any:

@@ -23,6 +23,8 @@ from symderiv_ledger.claims.claim import Point, Tested
 from symderiv_ledger.claims.statement import Relation, parse_ranges
 from symderiv_ledger.rules.arithmetic import COMPARE, evaluate, extended, index_values
 
+#: What refutes an equation of balls.
+DISJOINT: Final = "the balls of the two sides are disjoint"
 #: Of the digits computed with, so many may be lost to cancellation.
 LOST: Final = 8
 
@@ -67,6 +69,11 @@ class Pair:
     left: Any
     right: Any
 
+    def fails(self, points: int, error: float | None, summary: str) -> Tested:
+        """Return a failed test of so many points, of which this pair is the counterexample."""
+        sides = {"left": _shown(self.left), "right": _shown(self.right)}
+        return Tested(False, points, error, summary, {"point": self.where, **sides})
+
 
 def pairs(statement: Relation, ranges: str, point: Point, numbers: Numbers) -> Iterator[Pair]:
     """Yield all pairs of neighbouring sides at a point, for all values of the free indices."""
@@ -105,16 +112,6 @@ def _shown(value: Any) -> str:
         return str(value)
 
 
-def counterexample(pair: Pair) -> dict[str, str]:
-    """Return where a pair differs, with both values."""
-    return {"point": pair.where, "left": _shown(pair.left), "right": _shown(pair.right)}
-
-
-def one_point(points: int, differ: str) -> str:
-    """Return one point at which something is the case: what overturns a statement that passed."""
-    return f"one point, of the {points} tried or another of the regime, where {differ}"
-
-
 @dataclass(frozen=True)
 class Judged:
     """The judgement of a rule on one pair of sides.
@@ -130,36 +127,8 @@ class Judged:
     beside: float = 0.0
 
 
-@dataclass(frozen=True)
-class AllJudged:
-    """All pairs of a statement, none of which failed.
-
-    Args:
-        statement: What was tried.
-        points: Each with its pairs and what was found of them.
-    """
-
-    statement: Relation
-    points: Sequence[tuple[Point, Sequence[tuple[Pair, Judged]]]]
-
-    @property
-    def count(self) -> int:
-        """Number of points."""
-        return len(self.points)
-
-    @property
-    def largest(self) -> float:
-        """The largest difference that was measured."""
-        return max((one.error or 0.0 for one in self._judged), default=0.0)
-
-    @property
-    def beside(self) -> float:
-        """The largest second measure."""
-        return max((one.beside for one in self._judged), default=0.0)
-
-    @property
-    def _judged(self) -> Iterator[Judged]:
-        return (judged for _, each in self.points for _, judged in each)
+#: All pairs of a statement, point by point, with what was found of them.
+AllJudged = Sequence[tuple[Point, Sequence[tuple[Pair, Judged]]]]
 
 
 class PairRule(ABC):
@@ -167,30 +136,48 @@ class PairRule(ABC):
 
     #: What points are called where there are none.
     cases: ClassVar[str] = "points at"
+    #: What at one point overturns an inequality.
+    violated = "the inequality does not hold"
+    #: The same of an equation.
+    differ = ""
+    #: What is said of pairs of which none failed, with ``points``, the largest ``error`` and the
+    #: largest measure ``beside`` it.
+    summary: ClassVar[str] = ""
+
+    def overturned_by(self, points: int, *, ordered: bool) -> str:
+        differ = self.violated if ordered else self.differ
+        return f"one point, of the {points} tried or another of the regime, where {differ}"
 
     @abstractmethod
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         """Return whether a pair passes."""
 
-    @abstractmethod
-    def passed(self, found: AllJudged) -> Tested:
+    def passed(self, statement: Relation, found: AllJudged) -> Tested:
         """Return what is said of all pairs together when none has failed for itself."""
+        error = largest(found)
+        beside = max((one.beside for _, each in found for _, one in each), default=0.0)
+        words = self.summary.format(self, points=len(found), error=error, beside=beside)
+        return Tested(True, len(found), error, words)
 
     def test(
         self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
-        by_point: list[tuple[Point, list[tuple[Pair, Judged]]]] = []
+        found: list[tuple[Point, list[tuple[Pair, Judged]]]] = []
         for point in points:
-            by_point.append((point, []))
+            found.append((point, []))
             for pair in pairs(statement, ranges, point, numbers):
                 judged = self.judged(pair, point, numbers)
                 if judged.failure:
-                    evidence = counterexample(pair)
-                    return Tested(False, len(by_point), judged.error, judged.failure, evidence)
-                by_point[-1][1].append((pair, judged))
-        if not by_point:
+                    return pair.fails(len(found), judged.error, judged.failure)
+                found[-1][1].append((pair, judged))
+        if not found:
             raise ToleranceError(f"there are no {self.cases} which {statement} could be tried")
-        return self.passed(AllJudged(statement, by_point))
+        return self.passed(statement, found)
+
+
+def largest(found: AllJudged) -> float:
+    """Return the largest difference that was measured."""
+    return max((one.error or 0.0 for _, each in found for _, one in each), default=0.0)
 
 
 def fails_at(pair: Pair, error: float | None) -> Judged:
@@ -218,30 +205,29 @@ class Exact(PairRule):
     kind: str = "numbers"
     lost: int = LOST
     verdict: str = "holds"
+    summary: ClassVar[str] = "holds at {points} points to {0.kept} digits"
 
     @property
     def tier(self) -> str:
         """Balls that do not overlap prove a difference; digits do not."""
         return "enclosed" if self.backend == "arb" else "digits"
 
-    def overturned_by(self, points: int, *, ordered: bool) -> str:
-        if ordered:
-            differ = "the inequality does not hold"
-        elif self.backend == "arb":
-            differ = "the balls of the two sides are disjoint"
-        else:
-            differ = f"the sides differ by more than 1e-{self.digits - self.lost} of the larger one"
-        return one_point(points, differ)
+    @property
+    def kept(self) -> int:
+        """Digits to which both sides must agree."""
+        return self.digits - self.lost
+
+    @property
+    def differ(self) -> str:  # type: ignore[override]
+        if self.backend == "arb":
+            return DISJOINT
+        return f"the sides differ by more than 1e-{self.kept} of the larger one"
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
-        tolerance = numbers.mpf(10) ** -(self.digits - self.lost)
+        tolerance = numbers.mpf(10) ** -self.kept
         error = self._error(pair, tolerance)
         good = error is not None and error <= float(tolerance)
         return Judged(error) if good else fails_at(pair, error)
-
-    def passed(self, found: AllJudged) -> Tested:
-        summary = f"holds at {found.count} points to {self.digits - self.lost} digits"
-        return Tested(True, found.count, found.largest, summary)
 
     def _error(self, pair: Pair, tolerance: Any) -> float | None:
         """Return relative difference; 0 for an inequality that holds and None for one that does
@@ -252,16 +238,19 @@ class Exact(PairRule):
             return 0.0 if related(pair) else None
         if hasattr(difference, "mid"):
             return _ball_error(pair, difference, tolerance)
-        size = max(abs(pair.left), abs(pair.right))
         if difference <= tolerance * self.scale:
             return 0.0
-        return _as_float(difference / size)
+        return _as_float(difference / max(abs(pair.left), abs(pair.right)))
 
 
 def relative_difference(pair: Pair, size: Any = None) -> float:
     """Return the difference of two sides over a size, that of the larger side if none is given."""
     size = max(abs(pair.left), abs(pair.right)) if size is None else size
-    return _as_float((pair.left - pair.right) / size) if size else 0.0
+    difference = pair.left - pair.right
+    if not size:
+        # what is no number differs from zero
+        return 0.0 if difference == 0 else math.inf
+    return _as_float(difference / size)
 
 
 def related(pair: Pair) -> bool:
@@ -296,6 +285,7 @@ class Symbolic(PairRule):
     verdict: str = "holds"
     tier: ClassVar[str] = "proved"
     cases: ClassVar[str] = "cases in"
+    summary: ClassVar[str] = "is an identity in {points} symbolic cases"
     digits: int = 0
     backend: str = "sympy"
 
@@ -311,9 +301,6 @@ class Symbolic(PairRule):
         if difference != 0:
             return Judged(None, f"the difference of the sides is {difference}")
         return Judged()
-
-    def passed(self, found: AllJudged) -> Tested:
-        return Tested(True, found.count, 0.0, f"is an identity in {found.count} symbolic cases")
 
 
 @dataclass(frozen=True)
@@ -350,10 +337,10 @@ class Converges(PairRule):
             raise FormulaError("points of an expansion need a parameter")
         return Judged(relative_difference(pair, point.values.get("scale")))
 
-    def passed(self, found: AllJudged) -> Tested:
+    def passed(self, statement: Relation, found: AllJudged) -> Tested:
         floor = 10.0 ** -(self.digits - LOST)
         series: dict[str, list[tuple[float, float, Pair]]] = {}
-        for point, judged in found.points:
+        for point, judged in found:
             pair, worst = max(judged, key=lambda one: one[1].error)
             assert point.parameter is not None
             series.setdefault(point.series, []).append((point.parameter, worst.error, pair))
@@ -368,22 +355,19 @@ class Converges(PairRule):
             order = math.log(ratio) / math.log(wide / narrow) if 0 < ratio < math.inf else -math.inf
             orders.append(order)
             if not order >= self.order - self.slack:
-                return Tested(
-                    False,
-                    found.count,
-                    after,
+                summary = (
                     f"the error goes like the power {order:.2f} of the small parameter"
                     f"{f' ({name})' if name else ''}, not {self.order:g}; it is {after:.2g} at "
-                    f"{narrow:.2g}",
-                    counterexample(pair),
+                    f"{narrow:.2g}"
                 )
+                return pair.fails(len(found), after, summary)
         power = f"{min(orders):.2f}" if orders else "exact"
         parameters = [entry[0] for entries in series.values() for entry in entries]
         summary = (
             f"the error falls with the power {power} of the small parameter; it is at most "
             f"{largest:.2g} at {min(parameters):.2g}"
         )
-        return Tested(True, found.count, largest, summary, details={"order": power})
+        return Tested(True, len(found), largest, summary, details={"order": power})
 
 
 @dataclass(frozen=True)
@@ -402,11 +386,12 @@ class Within(PairRule):
     kind: str = "regime"
     verdict: str = "approximate"
     tier: ClassVar[str] = "tolerance"
+    summary: ClassVar[str] = "within {error:.2g} at {points} points"
 
-    def overturned_by(self, points: int, *, ordered: bool) -> str:
+    @property
+    def differ(self) -> str:  # type: ignore[override]
         size = self.relative_to or "the larger one"
-        differ = f"the sides differ by more than {self.tolerance:g} of {size}"
-        return one_point(points, "the inequality does not hold" if ordered else differ)
+        return f"the sides differ by more than {self.tolerance:g} of {size}"
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         if not isinstance(pair.relation, ast.Eq):
@@ -416,10 +401,6 @@ class Within(PairRule):
             error = relative_difference(pair, size)
         off = f"off by {error:.2g} at {pair.where}, more than {self.tolerance:g}"
         return Judged(error, "" if error <= self.tolerance else off)
-
-    def passed(self, found: AllJudged) -> Tested:
-        summary = f"within {found.largest:.2g} at {found.count} points"
-        return Tested(True, found.count, found.largest, summary)
 
 
 @dataclass(frozen=True)
@@ -438,57 +419,47 @@ class WithinErrorBars(PairRule):
     kind: str = "simulation"
     verdict: str = "approximate"
     tier: ClassVar[str] = "Monte Carlo"
+    summary: ClassVar[str] = (
+        "within {beside:.1f} standard errors (at most {error:.2g} relative) at {points} points"
+    )
 
-    def overturned_by(self, points: int, *, ordered: bool) -> str:
+    @property
+    def differ(self) -> str:  # type: ignore[override]
+        return f"the sides are farther apart than {self._allowed}"
+
+    @property
+    def violated(self) -> str:  # type: ignore[override]
+        return f"the inequality is violated by more than {self._allowed}"
+
+    @property
+    def _allowed(self) -> str:
         beside = f" and {self.systematic:g} of the larger side" if self.systematic else ""
-        allowed = f"{self.errors:g} standard errors{beside}"
-        differ = f"the sides are farther apart than {allowed}"
-        wrong = f"the inequality is violated by more than {allowed}"
-        return one_point(points, wrong if ordered else differ)
+        return f"{self.errors:g} standard errors{beside}"
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
-        deviation = Deviation.of(pair)
-        spread, size = deviation.spread, deviation.size
-        difference = max(0.0, deviation.difference)
-        bars = difference / spread if spread else math.inf
-        if not difference <= self.errors * spread + self.systematic * size:
-            error = difference / size if size else math.inf
-            return Judged(error, f"off by {bars:.1f} standard errors at {pair.where}")
-        error = difference / size if size else 0.0
-        return Judged(error, beside=bars if spread else 0.0)
-
-    def passed(self, found: AllJudged) -> Tested:
-        summary = (
-            f"within {found.beside:.1f} standard errors (at most {found.largest:.2g} relative) "
-            f"at {found.count} points"
-        )
-        return Tested(True, found.count, found.largest, summary)
+        difference, spread, size = deviation(pair)
+        difference = max(difference, 0.0)  # in this order, what is no number stays none and fails
+        passes = difference <= self.errors * spread + self.systematic * size
+        bars = difference / spread if spread else 0.0 if passes else math.inf
+        error = difference / size if size else 0.0 if passes else math.inf
+        off = f"off by {bars:.1f} standard errors at {pair.where}"
+        return Judged(error, "" if passes else off, bars)
 
 
-@dataclass(frozen=True)
-class Deviation:
-    """Distance of measured sides from what a relation says of them.
+def deviation(pair: Pair) -> tuple[float, float, float]:
+    """Return the distance of measured sides from what a relation says of them.
 
-    Args:
-        difference: The difference of the sides; that of an inequality is below zero where it holds.
-        spread: Standard error of the difference.
-        size: The size of the larger side.
+    Returns:
+        The difference of the sides, that of an inequality below zero where it holds; its standard
+        error; the size of the larger side.
     """
-
-    difference: float
-    spread: float
-    size: float
-
-    @classmethod
-    def of(cls, pair: Pair) -> Deviation:
-        """Return the deviation of a pair."""
-        (left, left_error), (right, right_error) = map(_with_error, (pair.left, pair.right))
-        difference = left - right
-        if isinstance(pair.relation, ast.Eq):
-            difference = abs(difference)
-        elif isinstance(pair.relation, ast.Gt | ast.GtE):
-            difference = -difference
-        return cls(difference, math.hypot(left_error, right_error), max(abs(left), abs(right)))
+    (left, left_error), (right, right_error) = map(_with_error, (pair.left, pair.right))
+    difference = left - right
+    if isinstance(pair.relation, ast.Eq):
+        difference = abs(difference)
+    elif isinstance(pair.relation, ast.Gt | ast.GtE):
+        difference = -difference
+    return difference, math.hypot(left_error, right_error), max(abs(left), abs(right))
 
 
 def _with_error(value: Any) -> tuple[float, float]:
@@ -524,7 +495,7 @@ class Bound(PairRule):
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
         sharp = f", or a bound that is never reached to {self.reaches:g}" if self.reaches else ""
-        return one_point(points, "the inequality does not hold") + sharp
+        return super().overturned_by(points, ordered=True) + sharp
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         gap = relative_difference(pair)
@@ -532,23 +503,23 @@ class Bound(PairRule):
         good = gap <= 10.0 ** -(self.digits - LOST) if equation else related(pair)
         return Judged(gap, "" if good else f"fails at {pair.where}")
 
-    def passed(self, found: AllJudged) -> Tested:
+    def passed(self, statement: Relation, found: AllJudged) -> Tested:
         closest: dict[str, tuple[float, Pair]] = {}
-        for point, judged in found.points:
+        for point, judged in found:
             for pair, one in judged:
                 known = closest.get(point.series, (math.inf, None))
                 if not isinstance(pair.relation, ast.Eq) and one.error < known[0]:
                     closest[point.series] = one.error, pair
         if not closest:
-            raise FormulaError(f"{found.statement} is not an inequality")
+            raise FormulaError(f"{statement} is not an inequality")
         for series, (gap, pair) in closest.items():
             if not 1.0 - gap >= self.reaches:
                 where = f" ({series})" if series else ""
                 summary = f"holds, but not sharply: the sides come only within {gap:.2g}{where}"
-                return Tested(False, found.count, gap, summary, counterexample(pair))
+                return pair.fails(len(found), gap, summary)
         gaps = [gap for gap, _ in closest.values()]
         reached = f"the bound is reached within {max(gaps):.2g}"
-        return Tested(True, found.count, min(gaps), f"holds at {found.count} points; {reached}")
+        return Tested(True, len(found), min(gaps), f"holds at {len(found)} points; {reached}")
 
 
 @dataclass(frozen=True)
@@ -575,28 +546,27 @@ class ShownWithin(PairRule):
     kind: str = "simulation"
     verdict: str = "approximate"
     tier: ClassVar[str] = "Monte Carlo"
+    summary: ClassVar[str] = (
+        "shown to be within {beside:.2g} at {points} points by {0.errors:g} standard errors; the "
+        "largest measured difference is {error:.2g}"
+    )
 
-    def overturned_by(self, points: int, *, ordered: bool) -> str:
-        wrong = f"the inequality is violated by more than {self.margin:g} of the larger side"
+    @property
+    def differ(self) -> str:  # type: ignore[override]
         together = f"the measured difference and {self.errors:g} standard errors together"
-        differ = f"{together} are more than {self.margin:g} of the larger side"
-        return one_point(points, wrong if ordered else differ)
+        return f"{together} are more than {self.margin:g} of the larger side"
+
+    @property
+    def violated(self) -> str:  # type: ignore[override]
+        return f"the inequality is violated by more than {self.margin:g} of the larger side"
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
-        deviation = Deviation.of(pair)
-        size = deviation.size or 1.0
-        difference = deviation.difference / size
-        added = self.errors * deviation.spread / size
-        if difference + added <= self.margin:
-            return Judged(difference, beside=difference + added)
+        difference, spread, size = deviation(pair)
+        difference, added = difference / (size or 1.0), self.errors * spread / (size or 1.0)
         words = f"{difference:.2g} with {added:.2g} for its error at {pair.where}"
+        failure = ""
         if difference - added > self.margin:
-            return Judged(difference, f"the sides differ by {words}: more than {self.margin:g}")
-        return Judged(difference, f"the sides are not shown to be within {self.margin:g}: {words}")
-
-    def passed(self, found: AllJudged) -> Tested:
-        summary = (
-            f"shown to be within {found.beside:.2g} at {found.count} points by {self.errors:g} "
-            f"standard errors; the largest measured difference is {found.largest:.2g}"
-        )
-        return Tested(True, found.count, found.largest, summary)
+            failure = f"the sides differ by {words}: more than {self.margin:g}"
+        elif not difference + added <= self.margin:
+            failure = f"the sides are not shown to be within {self.margin:g}: {words}"
+        return Judged(difference, failure, difference + added)

@@ -45,9 +45,7 @@ class Arrays:
         return erf(x)
 
 
-def integral(
-    integrand: Callable[..., Any], limits: Sequence[tuple[Any, Any]], depth: int = 0
-) -> Any:
+def integral(integrand: Callable[..., Any], limits: Sequence[Sequence[Any]], depth: int = 0) -> Any:
     """Return the integral over a product of ranges.
 
     Args:

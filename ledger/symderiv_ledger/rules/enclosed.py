@@ -17,13 +17,15 @@ from typing import Any, ClassVar, Final, cast
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import ComparisonRule, Point, Tested
+from symderiv_ledger.claims.statement import Relation
 from symderiv_ledger.rules.comparison_rules import (
+    DISJOINT,
     AllJudged,
     Judged,
     Pair,
     PairRule,
     fails_at,
-    one_point,
+    largest,
     related,
 )
 
@@ -44,10 +46,8 @@ class Enclosed(PairRule):
     kind: str = "certified quadrature"
     verdict: str = "holds"
     tier: ClassVar[str] = "enclosed"
-
-    def overturned_by(self, points: int, *, ordered: bool) -> str:
-        differ = "the balls of the two sides are disjoint"
-        return one_point(points, "the inequality is refuted by balls" if ordered else differ)
+    violated = "the inequality is refuted by balls"
+    differ = DISJOINT
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         difference = pair.left - pair.right
@@ -65,13 +65,13 @@ class Enclosed(PairRule):
             raise ToleranceError(f"the balls are too large to decide at {pair.where}")
         return fails_at(pair, abs(float(difference.mid())) / size)
 
-    def passed(self, found: AllJudged) -> Tested:
-        lost = found.largest
+    def passed(self, statement: Relation, found: AllJudged) -> Tested:
+        lost = largest(found)
         reached = min(self.digits, math.floor(-math.log10(lost))) if lost else self.digits
         if reached < FEWEST:
             raise ToleranceError(f"certified quadrature reached only {max(reached, 0)} digits")
-        summary = f"holds at {found.count} points to the {reached} digits that quadrature reached"
-        return Tested(True, found.count, lost, summary, details={"digits reached": str(reached)})
+        summary = f"holds at {len(found)} points to the {reached} digits that quadrature reached"
+        return Tested(True, len(found), lost, summary, details={"digits reached": str(reached)})
 
 
 class _Deferred:

@@ -81,11 +81,13 @@ class GaussianMean:
         if self.closed is None:
             yield from self._enclosed(numbers)
             return
+        from symderiv.gaussian import covariance_symbols
         from symderiv.gaussian.forms.evaluate import number
 
+        symbols = covariance_symbols(len(self.fields))
         for kind, covariance in self._covariances():
-            symbols = _entries(covariance)
-            value = number(self.closed.xreplace(symbols), numbers.dps, numbers)
+            at = dict(zip(symbols, covariance, strict=True))
+            value = number(self.closed.xreplace(at), numbers.dps, numbers)
             yield _point(kind, covariance, value, numbers)
 
     def _enclosed(self, numbers: Numbers) -> Iterator[Point]:
@@ -126,13 +128,6 @@ class GaussianMean:
                 yield f"nearly: {point.kind}", mixed
 
 
-def _entries(covariance: sp.Matrix) -> dict[sp.Symbol, sp.Rational]:
-    from symderiv.gaussian import covariance_symbols
-
-    symbols = covariance_symbols(covariance.rows)
-    return dict(zip(symbols, covariance, strict=True))
-
-
 def _point(kind: str, covariance: sp.Matrix, value: Any, numbers: Numbers) -> Point:
     n = covariance.rows
     rows = [[exactly(covariance[i, j], numbers) for j in range(n)] for i in range(n)]
@@ -149,16 +144,10 @@ def exactly(value: sp.Rational, numbers: Numbers) -> Any:
 def enclosed_mean(
     integrand: sp.Expr, fields: Sequence[sp.Symbol], covariance: sp.Matrix, digits: int
 ) -> Any:
-    """Return a ball (``arb``) that contains E[integrand], at the precision of the thread.
-
-    Args:
-        integrand: What is averaged.
-        fields: The n fields, centred.
-        covariance: Shape (n, n), rational.
-        digits: Significant ones.
+    """Return a ball (``arb``) around E[integrand] of centred fields with a rational covariance.
 
     Raises:
-        SymderivError: The mean does not exist, or the digits are not reached.
+        SymderivError: The mean does not exist, or so many significant digits are not reached.
     """
     from flint import arb, fmpq
 

@@ -172,7 +172,7 @@ class LearningRates:
             "Q": Indexed([row[:K] for row in rows[:K]], Ks, Ks),
             "R": Indexed([row[K:] for row in rows[:K]], Ks, Ms),
         }
-        return names, {"dR": cross, "dQ": own, "eps_g": lambda: example.error()}
+        return names, {"dR": cross, "dQ": own, "eps_g": lambda: example.square() / 2}
 
 
 @dataclass
@@ -199,18 +199,14 @@ class _ExampleMeans:
         terms = (c * self.mean(("slope", i), ("field", a), ("value", f)) for f, c in self.outputs)
         return sum(terms, self.numbers.zero)
 
-    def square(self, i: int, k: int) -> Any:
-        """E[g'(x_i) g'(x_k) δ²]."""
-        slopes = ("slope", i), ("slope", k)
+    def square(self, *slopes: int) -> Any:
+        """E[g'(x_i) g'(x_k) δ²] for i and k, E[δ²] for no slopes."""
+        factors = [("slope", i) for i in slopes]
         pairs = product(self.outputs, repeat=2)
-        terms = (a * b * self.mean(*slopes, ("value", f), ("value", h)) for (f, a), (h, b) in pairs)
+        terms = (
+            a * b * self.mean(*factors, ("value", f), ("value", h)) for (f, a), (h, b) in pairs
+        )
         return sum(terms, self.numbers.zero)
-
-    def error(self) -> Any:
-        """E[δ²]/2."""
-        pairs = product(self.outputs, repeat=2)
-        terms = (a * b * self.mean(("value", f), ("value", h)) for (f, a), (h, b) in pairs)
-        return sum(terms, self.numbers.zero) / 2
 
     def mean(self, *factors: tuple[str, int]) -> Any:
         key = tuple(sorted(factors))

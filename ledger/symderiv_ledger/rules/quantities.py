@@ -42,7 +42,8 @@ REFERENCES: Final = {
     "'isotropic' restricts it to T = T2 = 1, D = D2 = 0",
 }
 
-_FIELDS: Final = {"i2": 2, "i3": 3, "i4": 4}
+#: Numbers of the activations of an integral.
+_INTEGRALS: Final = {"i2": 2, "i3": 2, "i4": 4}
 #: M, T, D, T2, D2 of the teachers at which the plateau is tried.
 _TEACHERS: Final = {
     "general": (
@@ -116,30 +117,15 @@ class Reference:
 
 
 def read_reference(table: Mapping[str, Any]) -> Reference:
-    """Return a reference with its parameters.
-
-    Args:
-        table: ``reference`` and the parameters, nothing else.
-
-    Raises:
-        InputError: There is no such reference, or a parameter is missing, unknown or wrong.
-    """
+    """Return a reference from a table of its name and its parameters, and nothing else."""
     name = table.get("reference")
     if not isinstance(name, str) or name not in REFERENCES:
         raise InputError(f"reference must be one of {', '.join(REFERENCES)}, not {name!r}")
     digits = table.get("digits", 30)
     if not isinstance(digits, int) or not 4 <= digits <= 200:
         raise InputError("digits must be an integer from 4 to 200")
-    if name in _FIELDS:
-        _refuse_others(table, ("activation", "activations"))
-        product, symbols = _integrand(name, _activations(table, _FIELDS[name]))
-        return _of_mean(GaussianMean(product, symbols, digits, "digits" in table))
-    if name == "expectation":
-        _refuse_others(table, ("expression", "fields"))
-        fields = table.get("fields", 2)
-        if not isinstance(fields, int) or not 1 <= fields <= 4:
-            raise InputError("fields must be an integer from 1 to 4")
-        product, symbols = _expression(_required(table, "expression"), fields)
+    if name in _INTEGRALS or name == "expectation":
+        product, symbols = (_integrand if name in _INTEGRALS else _expression)(table)
         return _of_mean(GaussianMean(product, symbols, digits, "digits" in table))
     if name == "learning":
         _refuse_others(table, ("activation", "teacher_activation", "order", "weights"))
@@ -150,6 +136,10 @@ def read_reference(table: Mapping[str, Any]) -> Reference:
             raise InputError("order must be 'full' or 'small-learning-rate'")
         rates = LearningRates(own, teacher, order == "full", digits)
         return _of_rates(rates, _weights(table, tuple(WEIGHTS)))
+    return _of_plateau(table, digits)
+
+
+def _of_plateau(table: Mapping[str, Any], digits: int) -> Reference:
     _refuse_others(table, ("activation", "teachers", "weights"))
     text = _named(_required(table, "activation"))
     teachers = table.get("teachers", "general")
@@ -205,16 +195,6 @@ def _required(table: Mapping[str, Any], key: str) -> str:
     return value
 
 
-def _activations(table: Mapping[str, Any], fields: int) -> tuple[str, ...]:
-    slots = {2: 2, 3: 2, 4: 4}[fields]
-    if "activations" not in table:
-        return (_required(table, "activation"),) * slots
-    value = table["activations"]
-    if not isinstance(value, list) or len(value) != slots:
-        raise InputError(f"activations must be a list of {slots} activations")
-    return tuple(str(one) for one in value)
-
-
 def _named(text: str) -> str:
     """Return an activation's text, refused at once if it cannot be read."""
     from symderiv.formula import activation
@@ -236,20 +216,32 @@ def _of_mean(mean: GaussianMean) -> Reference:
     return Reference(mean.points, deferred(lambda: mean.rule), example, ("C",), n)
 
 
-def _integrand(which: str, texts: tuple[str, ...]) -> tuple[Any, tuple[Any, ...]]:
+def _integrand(table: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
     from symderiv import gaussian
     from symderiv.formula import activation
 
-    return gaussian.integrand(which, [activation(text).expression for text in texts])
+    _refuse_others(table, ("activation", "activations"))
+    which, slots = table["reference"], _INTEGRALS[table["reference"]]
+    texts = table.get("activations")
+    if "activations" not in table:
+        texts = [_required(table, "activation")] * slots
+    if not isinstance(texts, list) or len(texts) != slots:
+        raise InputError(f"activations must be a list of {slots} activations")
+    return gaussian.integrand(which, [activation(str(text)).expression for text in texts])
 
 
-def _expression(text: str, fields: int) -> tuple[Any, tuple[Any, ...]]:
+def _expression(table: Mapping[str, Any]) -> tuple[Any, tuple[Any, ...]]:
     import sympy as sp
 
     from symderiv.formula import parse_formula
 
+    _refuse_others(table, ("expression", "fields"))
+    fields = table.get("fields", 2)
+    if not isinstance(fields, int) or not 1 <= fields <= 4:
+        raise InputError("fields must be an integer from 1 to 4")
     names = [f"x{k + 1}" for k in range(fields)]
-    return parse_formula(text, names), tuple(sp.Symbol(name, real=True) for name in names)
+    product = parse_formula(_required(table, "expression"), names)
+    return product, tuple(sp.Symbol(name, real=True) for name in names)
 
 
 def _in_entries(formula: str, fields: int) -> str:
@@ -316,26 +308,20 @@ def _plateau_points(
     for units, *moments in cases:
         T, D, T2, D2 = (sp.Rational(moment) for moment in moments)
         known = {"M": sp.Integer(units), "T": T, "D": D}
-        at = [
-            {s: known[s.name] for s in value.free_symbols if s.name in known}
-            for value in closed.values()
-        ]
-        here = {
-            name: number(value.xreplace(point), numbers.dps, numbers)
-            for (name, value), point in zip(closed.items(), at, strict=True)
-            if not value.xreplace(point).free_symbols
-        }
+        here = {}
+        for name, value in closed.items():
+            at = value.xreplace({s: known[s.name] for s in value.free_symbols if s.name in known})
+            if not at.free_symbols:
+                here[name] = number(at, numbers.dps, numbers)
         squares = units if weights == "1" else 1
         rate = -here["teacher_response"] * exactly(squares * eta * (T2 - D2 / (units - 1)), numbers)
+        exact = {"T": T, "D": D, "T2": T2, "D2": D2, "eta": eta}
         values = {
             "M": units,
             "R": here["R"],
             "Q": here["Q"],
             "eps_g": squares * here["generalization_error"],
             "tau": 1 / rate,
-            **{
-                name: exactly(value, numbers)
-                for name, value in (("T", T), ("D", D), ("T2", T2), ("D2", D2), ("eta", eta))
-            },
+            **{name: exactly(value, numbers) for name, value in exact.items()},
         }
         yield Point(f"M = {units}, T = {T}, D = {D}, T2 = {T2}, D2 = {D2}", values)

@@ -47,6 +47,12 @@ def test_noise_passes_the_other_rule_and_not_this_one() -> None:
     assert not _tested("m == a", 1.3, 0.1).passed
 
 
+@pytest.mark.parametrize("statement", ["m == a", "a == m", "m <= a", "a <= m"])
+@pytest.mark.parametrize("rule", [RULE, WithinErrorBars(), WithinErrorBars(systematic=0.1)])
+def test_a_side_that_is_no_number_fails(statement: str, rule: object) -> None:
+    assert not _tested(statement, math.nan, 0.1, rule).passed
+
+
 def test_it_says_whether_the_sides_differ_or_the_measurement_is_too_coarse() -> None:
     differ, coarse = _tested("m == a", 1.05, 0.001), _tested("m == a", 1.01, 0.01)
     assert "differ by 0.048 with 0.0038 for its error at here: more than 0.02" in differ.summary

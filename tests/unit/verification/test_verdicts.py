@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 import sympy as sp
-from symderiv_ledger.claims.claim import Claim, Point
+from symderiv_ledger.claims.claim import Claim, ComparisonRule, Point
 from symderiv_ledger.claims.mutations import mutants
 from symderiv_ledger.claims.statement import Relation, parse_statement
 from symderiv_ledger.formulas.differences import places
 from symderiv_ledger.papers.verify import verify_claim
 from symderiv_ledger.rules.arithmetic import Indexed, Values, evaluate
 from symderiv_ledger.rules.comparison_rules import (
+    Bound,
     Converges,
     Exact,
     Measured,
@@ -125,6 +126,16 @@ def test_tolerances_and_error_bars() -> None:
         assert bars.test(parse_statement("a == m"), "", [point], context).passed
         assert not bars.test(parse_statement("a == 2*m"), "", [point], context).passed
         assert not WithinErrorBars(3.0).test(parse_statement("m < a"), "", [point], context).passed
+
+
+@pytest.mark.parametrize("rule", [Within(0.1), Within(0.1, "size"), Bound(), Converges()])
+@pytest.mark.parametrize("statement", ["nought == nothing", "nothing == nought"])
+def test_a_side_that_is_no_number_is_not_zero(rule: ComparisonRule, statement: str) -> None:
+    with numbers(30, "mpmath") as context:
+        values = {"nought": context.mpf(0), "nothing": context.mpf("nan"), "size": context.mpf(0)}
+        points = [Point(f"at {x}", {**values, "x": context.mpf(x)}, parameter=x) for x in (1, 2)]
+        bounded = f"{statement} < x" if isinstance(rule, Bound) else statement
+        assert not rule.test(parse_statement(bounded), "", points, context).passed
 
 
 def test_balls_prove_a_failure() -> None:
