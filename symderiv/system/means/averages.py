@@ -24,8 +24,10 @@ from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.joint_forms import (
     FormSlot,
+    at_zero,
     directions,
     forms_of,
+    given_last,
     in_terms_of,
     replaced,
     single_fields,
@@ -144,6 +146,12 @@ class Averages:
         if len(groups) > 1:
             return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
         if self._open(sp.Mul(*inside)):
+            delta = next((f for f in inside if isinstance(f, sp.DiracDelta)), None)
+            if delta is not None:
+                rest = sp.Mul(*(f for f in inside if f is not delta))
+                given = self._given(delta, rest)
+                if given is not None:
+                    return given
             # exponentials that were parted for the Gaussian calculus are of one direction here
             exponents = [f.exp for f in inside if isinstance(f, sp.exp)]
             others = [f for f in inside if not isinstance(f, sp.exp)]
@@ -164,6 +172,9 @@ class Averages:
 
     def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
         """Return the mean of a sum: without closed forms together, if that costs no more."""
+        terms, total = self._deltas_taken(terms)
+        if total != 0:
+            return total + self._sum(terms)
         hard = sp.Add(*filter(self._open, terms))
         if isinstance(hard, sp.Add):
             joint = self._whole(hard)
@@ -174,6 +185,35 @@ class Averages:
             apart = self._open(term) and term.has(*_EDGES)
             written += self._written_out(term) if apart else [term]
         return sp.Add(*map(self._mean, self._collected(written)))
+
+    def _deltas_taken(self, terms: Sequence[sp.Expr]) -> tuple[list[sp.Expr], sp.Expr]:
+        """Return terms without those that need fields at a plane, and the mean of these."""
+        at: dict[sp.Expr, list[sp.Expr]] = {}
+        left = []
+        for term in terms:
+            deltas = [f for f in sp.Mul.make_args(term) if isinstance(f, sp.DiracDelta)]
+            if len(deltas) == 1 and self._open(term):
+                at.setdefault(deltas[0], []).append(term)
+            else:
+                left.append(term)
+        total = sp.S.Zero
+        for delta, group in at.items():
+            given = self._given(delta, sp.Add(*(term / delta for term in group)))
+            total += given or sp.S.Zero
+            left += group if given is None else []
+        return left, total
+
+    def _given(self, delta: sp.DiracDelta, rest: sp.Expr) -> sp.Expr | None:
+        """Return the mean of a delta function times a function without closed mean: its density
+        times the mean given that its form vanishes. None if the product is better taken apart.
+        """
+        form = delta.args[0]
+        if len(delta.args) > 1 or rest.has(sp.DiracDelta) or list(forms_of(form, self.law)) != [form]:
+            return None
+        there = at_zero(form, rest, self.law)
+        if not self._open(there):
+            return None if there == rest else self._mean(delta * there)
+        return self._whole(there, form)
 
     def _written_out(self, term: sp.Expr) -> list[sp.Expr]:
         """Return a term as terms that are products of functions of fields."""
@@ -237,11 +277,15 @@ class Averages:
         functions = {form: almost_reduced(f) for form, f in functions.items()}
         return (outside, functions) if len(functions) > 1 else None
 
-    def _whole(self, expression: sp.Expr) -> sp.Expr | None:
+    def _whole(self, expression: sp.Expr, given: sp.Expr | None = None) -> sp.Expr | None:
         """Return a mean without closed form by one quadrature, None if it is better taken apart.
 
         Functions of few directions are integrated as they are, and so are those that cannot be
         taken apart. Sums of what is needed for this anyway share the points.
+
+        Args:
+            expression: What is averaged.
+            given: A form with a delta function in front of the expression.
         """
         outside, expression = self._factored(expression)
         if expression.has(sp.DiracDelta):
@@ -251,9 +295,13 @@ class Averages:
         most = max(len(directions(term, self.law)[0]) for term in terms)
         if most < len(nonlinear):
             return None
-        few = len(linear) <= 3 and not expression.has(*_EDGES) and len(nonlinear) <= _FEW
+        kinked = expression.has(*_EDGES)
+        few = len(linear) <= 3 and len(nonlinear) <= _FEW
         atoms = [e for term in terms for f in _factors(term) for e in _atoms_of(f)]
-        if few and len(nonlinear) > _PAIR:
+        if few and kinked:
+            # products know of kinks, but not that one field is the sum of others
+            few = len(self._bases(atoms)) > len(nonlinear)
+        elif few and len(nonlinear) > _PAIR:
             # rules for products of functions of single fields need fewer points
             few = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
             few |= any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
@@ -264,7 +312,20 @@ class Averages:
             joint, forms = self._joint(expression, *single_fields(nonlinear, linear, self.law))
         if len(joint.constants) > MOST_CONSTANTS:
             return None
-        return outside * self.functions.joints.mean(joint, *self.law.moments(forms))
+        if given is None:
+            return outside * self.functions.joints.mean(joint, *self.law.moments(forms))
+        moments = self.law.moments([*forms, given])
+        left, means, density = given_last(*moments, sp.S.Zero)
+        return outside * density * self.functions.joints.mean(joint, left, means)
+
+    def _bases(self, atoms: Iterable[sp.Expr]) -> set[sp.Expr]:
+        """Return the forms that functions of one field are of, but not those of polynomials."""
+        slots = {e: self._slot(e) for e in atoms if self.law.gaussian(e)}
+        return {
+            slot.form
+            for slot in slots.values()
+            if slot is not None and not slot.function.is_polynomial(X)
+        }
 
     def _joint(
         self, expression: sp.Expr, nonlinear: list[sp.Expr], linear: list[sp.Expr]
