@@ -6,6 +6,7 @@ products of steps of one field are gone, and only one piece is computed at a poi
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import sympy as sp
@@ -13,7 +14,7 @@ import sympy as sp
 from symderiv.foundation.errors import NotYetError
 from symderiv.statement.slopes import ROUGH, gaps_of
 
-MOST_PLANES = 8
+MOST_PLANES, _MOST_PARTED = 8, 4
 """Functions with more planes are refused: their pieces double with each."""
 
 Gaps = tuple[sp.Expr, ...]
@@ -36,6 +37,26 @@ def in_pieces(
     """
     gaps: dict[sp.Expr, None] = {}
     return _parted(expression, set(fields), of_piece, gaps), tuple(gaps)
+
+
+def by_sides(expression: sp.Expr, fields: Sequence[sp.Symbol]) -> sp.Expr:
+    """Return an expression as a sum over the sides of all planes on which it has kinks: one and the
+    same for functions that are equal but for the order in which their steps were written.
+
+    It is left as it is where its planes are more than four or there are none.
+    """
+    _, gaps = in_pieces(expression, fields)
+    if not 0 < len(gaps) <= _MOST_PARTED:
+        return expression
+    total = sp.S.Zero
+    for sides in itertools.product((1, -1), repeat=len(gaps)):
+        piece = expression
+        while inner := _innermost(piece, set(fields)):
+            for gap, side in zip(gaps, sides, strict=True):
+                piece = _on_a_side(piece, inner, gap, side, set(fields))
+        steps = (sp.Heaviside(side * gap) for gap, side in zip(gaps, sides, strict=True))
+        total += piece * sp.Mul(*steps)
+    return total
 
 
 def _parted(

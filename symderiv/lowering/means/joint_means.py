@@ -38,7 +38,7 @@ from symderiv.lowering.means.quadrature_rules import (
     stated_error,
 )
 from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
-from symderiv.statement.pieces import in_pieces
+from symderiv.statement.pieces import by_sides, in_pieces
 
 __all__ = ["MOST_NONLINEAR", "Joint", "JointMeans", "mean_by_rule", "rule_for"]
 
@@ -46,11 +46,12 @@ TOLERANCE, LAST_TOLERANCE = 1e-9, 1e-7
 """What the coarsest rule keeps, relative to means above 1, and the finest where none keeps it."""
 SAFETY, LARGEST_CONSTANT = 5.0, 1.5
 _SEED = 7
-_RANDOM = {1: 200, 2: 300, 3: 45, 4: 2}
-"""How many random covariances are tried, by the number of fields that are integrated over."""
+_RANDOM = {False: {1: 200, 2: 300, 3: 45, 4: 2}, True: {1: 200, 2: 200, 3: 20, 4: 2}}
+"""How many random covariances are tried, by the number of fields that are integrated over, for
+smooth functions and for those with kinks."""
 _FINEST = {
     False: {1: (0.12, 12.0), 2: (0.12, 12.0), 3: (0.25, 12.0), 4: (0.36, 9.0)},
-    True: {1: (0.4, 12.0), 2: (0.5, 12.0), 3: (0.8, 10.5), 4: (1.2, 9.0)},
+    True: {1: (0.4, 12.0), 2: (0.8, 10.5), 3: (1.2, 9.5), 4: (1.6, 9.5)},
 }
 """Step and reach that others are compared with, for smooth functions and for those with kinks: half
 the step costs 16 times as much in four dimensions."""
@@ -65,11 +66,15 @@ class Placing:
         sign: In front of all fields.
         order: The place of each field in the other.
         constants: The constant of the other for which each constant stands.
+        turned: In front of all constants.
+        front: In front of the function.
     """
 
     sign: int
     order: tuple[int, ...]
     constants: tuple[sp.Symbol, ...]
+    turned: int = 1
+    front: int = 1
 
 
 @dataclass(frozen=True)
@@ -197,19 +202,20 @@ class Joint:
 
     def alike(self) -> Iterator[tuple[Joint, Placing]]:
         """Yield the functions that are this one with fields and constants exchanged, and all fields
-        with the other sign.
+        or all constants with the other sign.
 
-        At most 72 are tried: further exchanges are left out where fields or constants are four.
+        At most 144 are tried: further exchanges are left out where fields or constants are four.
         """
         count, constants = self.nonlinear, self.constants
         orders = itertools.permutations(range(count)) if count < 4 else [tuple(range(count))]
         exchanged = itertools.permutations(constants) if len(constants) < 4 else [constants]
         rest = tuple(range(count, self.size))
-        for sign, order, names in itertools.product((1, -1), [*orders], [*exchanged]):
-            arrangement = Placing(sign, (*order, *rest), names)
+        signs = [*itertools.product((1, -1), (1, -1) if constants else (1,))]
+        for (sign, turned), order, names in itertools.product(signs, [*orders], [*exchanged]):
+            arrangement = Placing(sign, (*order, *rest), names, turned)
             moved = (sign * self.fields[place] for place in arrangement.order)
             places = dict(zip(self.fields, moved, strict=True))
-            places |= dict(zip(constants, names, strict=True))
+            places |= {own: turned * name for own, name in zip(constants, names, strict=True)}
             yield replace(self, function=self.function.xreplace(places)), arrangement
 
     def refuse_many(self) -> None:
@@ -268,13 +274,16 @@ class JointMeans:
             places = dict(zip(joint.fields, means, strict=True))
             places |= dict(zip(joint.left.values(), triangle, strict=True))
             return joint.integrand.xreplace(places)
+        joint = replace(joint, function=by_sides(joint.function, joint.fields))
         if joint not in self._known:
             self._known[joint] = self._found(joint)
         name, how = self._known[joint]
         place = {to: n for n, to in enumerate(how.order)}
         pairs = ((place[i], place[j]) for i, j in upper_triangle(joint.size))
-        numbers = dict(zip(how.constants, joint.constants, strict=True))
-        return sp.Function(name)(
+        numbers = {
+            name: how.turned * own for name, own in zip(how.constants, joint.constants, strict=True)
+        }
+        return how.front * sp.Function(name)(
             *(covariance[i][j] for i, j in pairs),
             *(how.sign * means[place[i]] for i in range(joint.size)),
             *(numbers[each] for each in joint.constants),
@@ -283,8 +292,10 @@ class JointMeans:
     def _found(self, joint: Joint) -> tuple[str, Placing]:
         """Return the function that a mean is, a new one only if it is none of those there are."""
         for other, how in joint.alike():
-            if other in self.names:
-                return self.names[other], how
+            for front in (1, -1):
+                same = replace(other, function=front * other.function)
+                if same in self.names:
+                    return self.names[same], replace(how, front=front)
         return self._named(joint), Placing(1, tuple(range(joint.size)), joint.constants)
 
     def with_slopes(self) -> JointMeans:
@@ -379,7 +390,7 @@ def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
             covariances.append(variance * vectors @ vectors.T)
     if joint.nonlinear == MOST_NONLINEAR:
         covariances = covariances[::2]
-    covariances += [*field_covariances(rng, _RANDOM[joint.nonlinear], size, LARGEST_VARIANCE)]
+    covariances += [*field_covariances(rng, _RANDOM[bool(joint.gaps)][joint.nonlinear], size, LARGEST_VARIANCE)]
     for covariance in covariances:
         constants = rng.uniform(-LARGEST_CONSTANT, LARGEST_CONSTANT, len(joint.constants))
         yield covariance, rng.uniform(-0.5, 0.5, size), constants

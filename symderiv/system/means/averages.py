@@ -174,7 +174,7 @@ class Averages:
         """Return the mean of a sum: without closed forms together, if that costs no more."""
         terms, total = self._deltas_taken(terms)
         if total != 0:
-            return total + self._sum(terms)
+            return total + self._mean(sp.Add(*terms))
         hard = sp.Add(*filter(self._open, terms))
         if isinstance(hard, sp.Add):
             joint = self._whole(hard)
