@@ -299,8 +299,9 @@ class Averages:
         few = len(linear) <= 3 and len(nonlinear) <= _FEW
         atoms = [e for term in terms for f in _factors(term) for e in _atoms_of(f)]
         if few and kinked:
-            # products know of kinks, but not that one field is the sum of others
-            few = len(self._bases(atoms)) > len(nonlinear)
+            # products know of kinks, but not of numbers, nor that one field is the sum of others
+            few = any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
+            few |= len(self._bases(atoms)) > len(nonlinear)
         elif few and len(nonlinear) > _PAIR:
             # rules for products of functions of single fields need fewer points
             few = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
