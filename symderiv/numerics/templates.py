@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations_with_replacement, product
 
-MOST_NONLINEAR, MOST_JOINT, MOST_CONSTANTS = 4, 6, 4
+MOST_NONLINEAR, MOST_KINKED, MOST_JOINT, MOST_CONSTANTS = 4, 3, 6, 4
 
 _OF_FOUR = {
     "sign_mean4_cov": ("_mean_of_signs", "Mean of four signs from covariances"),
@@ -128,6 +128,8 @@ def _joint_means() -> Iterator[str]:
         for levels in range(1, min(size, MOST_NONLINEAR) + 1):
             for constants in range(MOST_CONSTANTS + 1):
                 for kinked, given in product((False, True), repeat=2):
+                    if kinked and levels > MOST_KINKED:
+                        continue
                     yield _joint_mean(size, levels, constants, kinked, given)
 
 

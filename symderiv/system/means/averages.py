@@ -168,6 +168,9 @@ class Averages:
         product = _even_signs(sp.Mul(*inside))
         if product != sp.Mul(*inside):
             return self._mean(product)
+        joint = self._where_closed_forms_fail(inside)
+        if joint is not None:
+            return joint
         return self.functions.mean(self._slots(inside), self.law)
 
     def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
@@ -186,6 +189,21 @@ class Averages:
             written += self._written_out(term) if apart else [term]
         return sp.Add(*map(self._mean, self._collected(written)))
 
+    def _where_closed_forms_fail(self, factors: Sequence[sp.Expr]) -> sp.Expr | None:
+        """Return a mean that no closed form is for: of functions of several fields, and of steps of
+        fields with means that determine each other. None if it is none of these.
+        """
+        product = sp.Mul(*factors)
+        if all(map(self._separable, factors)):
+            forms = self._bases(factors)
+            steps = product.has(*_EDGES, sp.DiracDelta)
+            if not steps or not _shifted_and_dependent(forms, self.law):
+                return None
+        delta = next((f for f in factors if isinstance(f, sp.DiracDelta)), None)
+        if delta is None:
+            return self._whole(product)
+        return self._given(delta, product / delta, forced=True)
+
     def _deltas_taken(self, terms: Sequence[sp.Expr]) -> tuple[list[sp.Expr], sp.Expr]:
         """Return terms without those that need fields at a plane, and the mean of these."""
         at: dict[sp.Expr, list[sp.Expr]] = {}
@@ -203,17 +221,24 @@ class Averages:
             left += group if given is None else []
         return left, total
 
-    def _given(self, delta: sp.DiracDelta, rest: sp.Expr) -> sp.Expr | None:
+    def _given(
+        self, delta: sp.DiracDelta, rest: sp.Expr, forced: bool = False
+    ) -> sp.Expr | None:
         """Return the mean of a delta function times a function without closed mean: its density
-        times the mean given that its form vanishes. None if the product is better taken apart.
+        times the mean given that its form vanishes. None if the product is better taken apart,
+        unless ``forced``.
         """
         form = delta.args[0]
         if len(delta.args) > 1 or rest.has(sp.DiracDelta) or list(forms_of(form, self.law)) != [form]:
             return None
         there = at_zero(form, rest, self.law)
-        if not self._open(there):
-            return None if there == rest else self._mean(delta * there)
-        return self._whole(there, form)
+        outside, inside = there.as_independent(*self.law.gaussian(there), as_Add=False)
+        if there != rest and not self._open(inside):
+            return outside * self._mean(delta * inside)
+        if not forced and not self._open(inside):
+            return None
+        mean = self._whole(inside, form)
+        return None if mean is None else outside * mean
 
     def _written_out(self, term: sp.Expr) -> list[sp.Expr]:
         """Return a term as terms that are products of functions of fields."""
@@ -389,6 +414,16 @@ class Averages:
                 return None
             places[form] = ratio * X + rest
         return FormSlot(replaced(factor, places), base)
+
+
+def _shifted_and_dependent(forms: Iterable[sp.Expr], law: FieldLaw) -> bool:
+    """Return whether forms determine each other and have means of their own."""
+    forms = [*forms]
+    symbols = law.gaussian(sp.Add(*forms))
+    rows = [[sp.diff(form, s) for s in symbols] for form in forms]
+    if len(forms) < 2 or sp.Matrix(rows).rank() == len(forms):
+        return False
+    return any(form.xreplace(dict.fromkeys(symbols, sp.S.Zero)) != 0 for form in forms)
 
 
 def _joined_rows(rows: list[list[sp.Expr]]) -> list[list[sp.Expr]]:
