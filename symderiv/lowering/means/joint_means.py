@@ -395,7 +395,9 @@ def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
             covariances.append(variance * vectors @ vectors.T)
     if joint.nonlinear == MOST_NONLINEAR:
         covariances = covariances[::2]
-    covariances += [*field_covariances(rng, _RANDOM[bool(joint.gaps)][joint.nonlinear], size, LARGEST_VARIANCE)]
+    covariances += [
+        *field_covariances(rng, _RANDOM[bool(joint.gaps)][joint.nonlinear], size, LARGEST_VARIANCE)
+    ]
     for covariance in covariances:
         constants = rng.uniform(-LARGEST_CONSTANT, LARGEST_CONSTANT, len(joint.constants))
         yield covariance, rng.uniform(-0.5, 0.5, size), constants

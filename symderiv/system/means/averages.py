@@ -221,15 +221,17 @@ class Averages:
             left += group if given is None else []
         return left, total
 
-    def _given(
-        self, delta: sp.DiracDelta, rest: sp.Expr, forced: bool = False
-    ) -> sp.Expr | None:
+    def _given(self, delta: sp.DiracDelta, rest: sp.Expr, forced: bool = False) -> sp.Expr | None:
         """Return the mean of a delta function times a function without closed mean: its density
         times the mean given that its form vanishes. None if the product is better taken apart,
         unless ``forced``.
         """
         form = delta.args[0]
-        if len(delta.args) > 1 or rest.has(sp.DiracDelta) or list(forms_of(form, self.law)) != [form]:
+        if (
+            len(delta.args) > 1
+            or rest.has(sp.DiracDelta)
+            or list(forms_of(form, self.law)) != [form]
+        ):
             return None
         there = at_zero(form, rest, self.law)
         outside, inside = there.as_independent(*self.law.gaussian(there), as_Add=False)

@@ -93,9 +93,7 @@ def given_last(
     *others, last = range(len(means))
     variance, gap = covariance[last][last], place - means[last]
     share = [covariance[n][last] / variance for n in others]
-    left = [
-        [covariance[n][m] - share[n] * covariance[m][last] for m in others] for n in others
-    ]
+    left = [[covariance[n][m] - share[n] * covariance[m][last] for m in others] for n in others]
     density = sp.exp(-(gap**2) / (2 * variance)) / sp.sqrt(2 * sp.pi * variance)
     return left, [means[n] + share[n] * gap for n in others], density
 

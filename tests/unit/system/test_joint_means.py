@@ -59,11 +59,6 @@ def test_the_compiled_rule_gives_means_of_waves(nonlinear: int, size: int, degre
 @pytest.mark.parametrize(
     ("joint", "words"),
     [
-        (Joint(sp.sign(Z[0] ** 2 - 1) * sp.tanh(Z[0]), 1, 1), "not on a plane"),
-        (Joint(sp.tanh(sp.Abs(Z[0]) * Z[1]), 1, 2), "not a polynomial of its last"),
-        (Joint(sp.tanh(Z[0]) * sp.Abs(Z[1]), 1, 2), "kinks at its last"),
-        (Joint(sp.Add(*(sp.Abs(Z[0] - n) for n in range(9))), 1, 1), "more than 8 planes"),
-        (Joint(sp.tanh(sp.sqrt(sp.Abs(Z[0]))), 1, 1), "not smooth enough"),
         (Joint(1 / Z[0], 1, 1), "not finite|not smooth"),
         (Joint(sp.tanh(sp.Add(*Z[:5])), 5, 5), "5 joint fields"),
         (Joint(sp.tanh(Z[0]) * sp.Mul(*Z[1:7]), 1, 7), "7 in all"),
@@ -122,7 +117,9 @@ def test_steps_follow_numbers_that_make_a_function_sharper(
 ) -> None:
     joint = Joint(LOGISTIC * Z[0], 2, 2, K[:2])
     rule, error = rule_for(joint)
-    found = mean_by_rule(joint)(joint_rule(*rule), np.array(covariance), MEAN[:2], np.array(constants))
+    found = mean_by_rule(joint)(
+        joint_rule(*rule), np.array(covariance), MEAN[:2], np.array(constants)
+    )
     assert abs(found - _by_squares(joint, covariance, MEAN, constants)) <= max(error, 1e-9)
 
 
@@ -151,7 +148,9 @@ def test_functions_that_are_one_with_fields_and_numbers_exchanged_are_integrated
         found = mean_by_rule(one)(
             RULE, np.array([[c11, c12], [c12, c22]]), np.array(rest[:2]), np.array(rest[2:])
         )
-        assert front * found == pytest.approx(_by_squares(joint, covariance, where, numbers), abs=1e-9)
+        assert front * found == pytest.approx(
+            _by_squares(joint, covariance, where, numbers), abs=1e-9
+        )
     assert list(means.names.values()) == ["joint_1"]
 
 
@@ -371,4 +370,6 @@ def test_stated_errors_hold_at_other_covariances(function: sp.Expr) -> None:
         (a, b), (c, d) = turn * np.sqrt(np.maximum(values, 0.0))
         x, y = np.meshgrid(t, t)
         wanted = weights @ call(a * x + b * y, c * x + d * y) @ weights
-        assert mean(joint_rule(*rule), covariance, np.zeros(2), NONE) == pytest.approx(wanted, abs=error)
+        assert mean(joint_rule(*rule), covariance, np.zeros(2), NONE) == pytest.approx(
+            wanted, abs=error
+        )
