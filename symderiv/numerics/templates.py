@@ -74,8 +74,8 @@ _NOISE_MEANS = '''def noise_means(
 '''
 
 
-def templates() -> str:
-    """Return the text of all templates.
+def templates() -> tuple[str, ...]:
+    """Return the texts of all templates, of which one that is not needed is not parsed.
 
     ``mean_of_SIZE`` and its like are means of products of SIZE factors of a field each, with the
     names of the factors ``kind_1``, ...; ``shifted_`` in front is for fields with biases.
@@ -85,9 +85,10 @@ def templates() -> str:
     numbers ``gap`` is zero; ``ruled_`` in front for those that take the rule as their first
     argument.
     """
-    products, joint = _means_of_products(), _joint_means()
     whole = _MEAN_FORCES, _MEAN_LOSS, _PAIR_MEANS, _NOISE_MEANS
-    return "\n\n".join((*_functions_of_four(), *products, *joint, *whole))
+    first = "\n\n".join((*_functions_of_four(), *_means_of_products(), *whole))
+    joint = product(range(1, MOST_JOINT + 1), (False, True))
+    return first, *("\n\n".join(_joint_means(size, kinked)) for size, kinked in joint)
 
 
 def _functions_of_four() -> Iterator[str]:
@@ -123,14 +124,11 @@ def _mean_of_product(name: str, beside: str, shifted: bool, place: str = "") -> 
 '''
 
 
-def _joint_means() -> Iterator[str]:
-    for size in range(1, MOST_JOINT + 1):
-        for levels in range(1, min(size, MOST_NONLINEAR) + 1):
-            for constants in range(MOST_CONSTANTS + 1):
-                for kinked, given in product((False, True), repeat=2):
-                    if kinked and levels > MOST_KINKED:
-                        continue
-                    yield _joint_mean(size, levels, constants, kinked, given)
+def _joint_means(size: int, kinked: bool) -> Iterator[str]:
+    most = MOST_KINKED if kinked else MOST_NONLINEAR
+    for levels in range(1, min(size, most) + 1):
+        for constants, given in product(range(MOST_CONSTANTS + 1), (False, True)):
+            yield _joint_mean(size, levels, constants, kinked, given)
 
 
 def _joint_mean(size: int, levels: int, constants: int, kinked: bool, given: bool) -> str:

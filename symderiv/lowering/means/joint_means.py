@@ -118,7 +118,7 @@ class Joint:
 
     @property
     def gaps(self) -> tuple[sp.Expr, ...]:
-        """What is zero on the planes where the function is not smooth."""
+        """The numbers that are zero on the planes where the function is not smooth."""
         return self._pieces[1]
 
     @cached_property

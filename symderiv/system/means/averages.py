@@ -322,18 +322,8 @@ class Averages:
         most = max(len(directions(term, self.law)[0]) for term in terms)
         if most < len(nonlinear):
             return None
-        kinked = expression.has(*_EDGES)
-        few = len(linear) <= 3 and len(nonlinear) <= _FEW
         atoms = [e for term in terms for f in _factors(term) for e in _atoms_of(f)]
-        if few and kinked:
-            # products know of kinks, but not of numbers, nor that one field is the sum of others
-            few = any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
-            few |= len(self._bases(atoms)) > len(nonlinear)
-        elif few and len(nonlinear) > _PAIR:
-            # rules for products of functions of single fields need fewer points
-            few = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
-            few |= any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
-        if not few and all(map(self._separable, atoms)):
+        if self._better_apart(terms, atoms) and all(map(self._separable, atoms)):
             return None
         joint, forms = self._joint(expression, nonlinear, linear)
         if _divides_by(joint.function, joint.constants):
@@ -345,6 +335,23 @@ class Averages:
         moments = self.law.moments([*forms, given])
         left, means, density = given_last(*moments, sp.S.Zero)
         return outside * density * self.functions.joints.mean(joint, left, means)
+
+    def _better_apart(self, terms: Sequence[sp.Expr], atoms: Sequence[sp.Expr]) -> bool:
+        """Return whether terms are better integrated by the rules of products, if they are any."""
+        expression = sp.Add(*terms)
+        kinked = expression.has(*_EDGES)
+        if kinked and any(len(self._bases(_factors(term))) > MOST_FACTORS for term in terms):
+            return False
+        nonlinear, linear = directions(expression, self.law)
+        if len(linear) > 3 or len(nonlinear) > _FEW:
+            return True
+        beyond = any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
+        if kinked:
+            # products know of kinks, but not of numbers, nor that one field is the sum of others
+            return not beyond and len(self._bases(atoms)) <= len(nonlinear)
+        # rules for products of functions of single fields need fewer points
+        crowded = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
+        return len(nonlinear) > _PAIR and not beyond and not crowded
 
     def _bases(self, atoms: Iterable[sp.Expr]) -> set[sp.Expr]:
         """Return the forms that functions of one field are of, but not those of polynomials."""
