@@ -38,7 +38,7 @@ from symderiv.lowering.means.quadrature_rules import (
     stated_error,
 )
 from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_KINKED, MOST_NONLINEAR
-from symderiv.statement.pieces import by_sides, in_pieces
+from symderiv.statement.smooth_pieces import by_sides, in_pieces
 
 __all__ = ["MOST_NONLINEAR", "Joint", "JointMeans", "mean_by_rule", "rule_for"]
 

@@ -14,7 +14,7 @@ import symderiv as sd
 from symderiv.foundation.errors import NotYetError
 from symderiv.lowering.means.joint_means import Joint, JointMeans, mean_by_rule, rule_for
 from symderiv.lowering.means.quadrature_rules import joint_rule
-from symderiv.statement.pieces import by_sides, in_pieces
+from symderiv.statement.smooth_pieces import by_sides, in_pieces
 
 # SGD, compilation and quadrature: a part of them a day
 pytestmark = pytest.mark.turns(4)
