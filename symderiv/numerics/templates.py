@@ -7,9 +7,9 @@ biases. What they call stands in the modules beside this one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
-MOST_NONLINEAR, MOST_JOINT, MOST_CONSTANTS = 4, 6, 4
+MOST_NONLINEAR, MOST_KINKED, MOST_JOINT, MOST_CONSTANTS = 4, 3, 6, 4
 
 _OF_FOUR = {
     "sign_mean4_cov": ("_mean_of_signs", "Mean of four signs from covariances"),
@@ -74,18 +74,21 @@ _NOISE_MEANS = '''def noise_means(
 '''
 
 
-def templates() -> str:
-    """Return the text of all templates.
+def templates() -> tuple[str, ...]:
+    """Return the texts of all templates, of which one that is not needed is not parsed.
 
     ``mean_of_SIZE`` and its like are means of products of SIZE factors of a field each, with the
     names of the factors ``kind_1``, ...; ``shifted_`` in front is for fields with biases.
     ``joint_mean_SIZE_LEVELS_CONSTANTS`` is the mean of ``integrand`` over SIZE fields, LEVELS of
     them points; the integrand depends on CONSTANTS numbers more, by which steps are divided by
-    ``sharpness``; ``ruled_`` in front is for those that take the rule as their first argument.
+    ``sharpness``; ``kinked_`` is for integrands that are not smooth where one of ``gap_count``
+    numbers ``gap`` is zero; ``ruled_`` in front for those that take the rule as their first
+    argument.
     """
-    products, joint = _means_of_products(), _joint_means()
     whole = _MEAN_FORCES, _MEAN_LOSS, _PAIR_MEANS, _NOISE_MEANS
-    return "\n\n".join((*_functions_of_four(), *products, *joint, *whole))
+    first = "\n\n".join((*_functions_of_four(), *_means_of_products(), *whole))
+    joint = product(range(1, MOST_JOINT + 1), (False, True))
+    return first, *("\n\n".join(_joint_means(size, kinked)) for size, kinked in joint)
 
 
 def _functions_of_four() -> Iterator[str]:
@@ -121,35 +124,61 @@ def _mean_of_product(name: str, beside: str, shifted: bool, place: str = "") -> 
 '''
 
 
-def _joint_means() -> Iterator[str]:
-    for size in range(1, MOST_JOINT + 1):
-        for levels in range(1, min(size, MOST_NONLINEAR) + 1):
-            for constants in range(MOST_CONSTANTS + 1):
-                for given in (False, True):
-                    yield _joint_mean(size, levels, constants, given)
+def _joint_means(size: int, kinked: bool) -> Iterator[str]:
+    most = MOST_KINKED if kinked else MOST_NONLINEAR
+    for levels in range(1, min(size, most) + 1):
+        for constants, given in product(range(MOST_CONSTANTS + 1), (False, True)):
+            yield _joint_mean(size, levels, constants, kinked, given)
 
 
-def _joint_mean(size: int, levels: int, constants: int, given: bool) -> str:
+def _joint_mean(size: int, levels: int, constants: int, kinked: bool, given: bool) -> str:
     covariances, means = _moments(size)
     moments = ", ".join((*covariances, *means))
     linear = size - levels
-    fields = [f"out[{n + 1}]" for n in range(size + linear * (linear + 1) // 2)]
-    numbers = [f"k{n + 1}" for n in range(constants)]
-    name, rule = f"joint_mean_{size}_{levels}_{constants}", "rule" if given else "JOINT_RULE"
+    last, numbers = levels - 1, [f"k{n + 1}" for n in range(constants)]
+    fields = [f"before[{n}] + factor[{n}, {last}] * t" for n in range(size)]
+    fields += [f"left[{n}]" for n in range(linear * (linear + 1) // 2)]
+    name = f"{'kinked_' if kinked else ''}joint_mean_{size}_{levels}_{constants}"
+    rule = "rule" if given else f"JOINT_{'PANELS' if kinked else 'RULE'}"
     arguments = ", ".join([*([rule] if given else []), moments, *numbers])
     sharpness = f"sharpness({', '.join(numbers)})" if numbers else "1.0"
     return f'''def {"ruled_" if given else ""}{name}({arguments}):
     """Mean over {size} fields."""
-    moments = _joint_array(({moments}))
-    out, sums, factor, steps, counts, index = _joint_start(
-        moments, {size}, {levels}, {rule}, {sharpness}
+    sharp, moments = {sharpness}, _joint_array(({moments}))
+    sums, factor, left = _joint_start(moments, {size}, {levels})
+{_planes(levels, numbers) if kinked else "    planes = np.empty((0, 1))"}
+    layers = np.empty((planes.shape[0] * (planes.shape[0] + 1) // 2, 2))
+    kinks = planes, _joint_along(planes, factor, {levels}), layers
+    rows, counts = _joint_{"room" if kinked else "steps"}(
+        factor, {levels}, {rule}, sharp{", planes" if kinked else ""}
     )
-    sphere = {rule}[2] * {rule}[2]
-    total = 0.0
-    while _joint_next(out, sums, factor, steps, counts, index, sphere):
-        total += out[0] * integrand({", ".join(fields + numbers)})
+    index, total = np.zeros({levels}, dtype=np.int64), 0.0
+    index[0] = -1
+    while _joint_line(sums, factor, (rows, counts, index), kinks, {rule}, sharp):
+        before, along, row = sums[{last}], 0.0, rows[{last}]
+        square = {rule}[2] * {rule}[2] - before[{size + 1}]
+        for n in range(counts[{last}]):
+            t = row[0, n]
+            if t * t <= square:
+                along += row[1, n] * integrand(
+                    {", ".join(fields + numbers)}
+                )
+        total += before[{size}] * along
     return total
 '''
+
+
+def _planes(levels: int, numbers: list[str]) -> str:
+    """Return lines that write the planes on which a function is not smooth."""
+
+    def gap(at: int) -> str:
+        places = ["1.0" if n == at else "0.0" for n in range(levels)]
+        return f"gap(float(n), {', '.join([*places, *numbers])})"
+
+    lines = [f"planes = np.empty((gap_count, {1 + levels}))", "for n in range(gap_count):"]
+    lines += [f"    planes[n, 0] = {gap(-1)}"]
+    lines += [f"    planes[n, {i + 1}] = {gap(i)} - planes[n, 0]" for i in range(levels)]
+    return "\n".join(f"    {line}" for line in lines)
 
 
 def _moments(size: int) -> tuple[list[str], list[str]]:

@@ -89,6 +89,31 @@ def after_jumps(expression: sp.Expr, now: sp.Symbol) -> sp.Expr:
     return signs.replace(sp.Heaviside, step)
 
 
+def kinks_as_steps(expression: sp.Expr, is_random: Callable[[sp.Expr], object]) -> sp.Expr:
+    """Return an expression with steps in place of kinks of random numbers inside of other kinks.
+
+    Where the outer one has its kink is then the zero of an affine function on each side of a step.
+    """
+
+    def steps(inner: sp.Expr) -> sp.Expr:
+        if isinstance(inner, sp.Abs):
+            return inner.args[0] * (2 * sp.Heaviside(inner.args[0]) - 1)
+        first, *others = inner.args
+        other = steps(inner.func(*others)) if len(others) > 1 else others[0]
+        if isinstance(inner, sp.Min):
+            return first - (first - other) * sp.Heaviside(first - other)
+        return other + (first - other) * sp.Heaviside(first - other)
+
+    bent = (sp.Abs, sp.Max, sp.Min)
+    for outer in expression.atoms(*bent, sp.sign, sp.Heaviside):
+        inside = set().union(*(argument.atoms(*bent) for argument in outer.args))
+        places = {each: steps(each) for each in inside if is_random(each)}
+        if places:
+            arguments = (argument.xreplace(places) for argument in outer.args)
+            return kinks_as_steps(expression.xreplace({outer: outer.func(*arguments)}), is_random)
+    return expression
+
+
 def unnested(expression: sp.Expr, is_random: Callable[[sp.Expr], object]) -> sp.Expr:
     """Return a sum in which no sign or step of random numbers is inside of another function.
 

@@ -27,7 +27,7 @@ import sympy as sp
 
 from symderiv.foundation.errors import NotClosed, NotYetError
 from symderiv.statement.field_law import FieldLaw
-from symderiv.statement.indicators import unnested
+from symderiv.statement.indicators import kinks_as_steps, unnested
 from symderiv.statement.register import Field, Mean, Size
 from symderiv.statement.slopes import slope
 from symderiv.statement.stated_problem import StatedChange, StatedStep, Statement
@@ -137,6 +137,9 @@ def derived(statement: Statement) -> StatedEquations:
 def _jumps_parted(expression: sp.Expr, law: FieldLaw) -> sp.Expr:
     """Return an expression with symbols for jumps in time and no jump inside of a function."""
     timed = law.timed(expression)
+    if len(law.gaussian(timed)) > 1:
+        # of one field there are closed forms of kinks inside of kinks
+        timed = kinks_as_steps(timed, law.gaussian)
     return unnested(timed, law.gaussian) if timed.has(sp.sign, sp.Heaviside) else timed
 
 

@@ -59,6 +59,12 @@ _FUNCTIONS: dict[str, tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]] = 
         lambda a: np.sqrt(2 / np.pi) * np.exp(-(a**2) / 2),
     ),
     "relu": (sd.activation("relu"), lambda a: np.maximum(a, 0), lambda a: np.heaviside(a, 0)),
+    "abs": (sp.Abs, np.abs, np.sign),
+    "leaky": (
+        lambda a: sp.Max(a, a / 5),
+        lambda a: np.maximum(a, a / 5),
+        lambda a: 0.2 + 0.8 * np.heaviside(a, 0),
+    ),
     "square": (lambda a: a**2, np.square, lambda a: 2 * a),
     "same": (lambda a: a, np.positive, np.ones_like),
     "sin": (sp.sin, np.sin, np.cos),

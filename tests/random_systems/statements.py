@@ -112,7 +112,8 @@ class Speaker:
 
     def classify(self) -> None:
         """Descend a logistic loss, in which output weights and fields are no product."""
-        x, g = self.source.choice(self.inputs), self.source.choice(("erf", "same", "sin"))
+        x = self.source.choice(self.inputs)
+        g = self.source.choice(("erf", "same", "sin", "relu", "abs", "leaky"))
         s = sum(a * function(g, w @ x) for a, w in zip(self.u, self.w, strict=False))
         loss = function("softplus", -1 * self.latents["c"] * s)
         self.P.descend(self.mean(self.summed(loss)), self.rates())

@@ -29,6 +29,13 @@ def test_a_loss_of_a_sign_times_a_field_is_parted_at_the_sign() -> None:
     assert tried(10) == "agrees"
 
 
+@pytest.mark.days(2)
+@pytest.mark.parametrize("seed", [81, 277, 373])
+def test_a_logistic_loss_of_units_with_kinks_is_integrated_over(seed: int) -> None:
+    """ReLU beside clusters, ReLU, leaky ReLU; scalars are in front of them."""
+    assert tried(seed) == "agrees"
+
+
 @pytest.mark.parametrize("seed", [0, 4])
 def test_rates_that_are_off_by_a_hundredth_are_noticed(seed: int) -> None:
     assert tried(seed, 1.01).startswith("wrong")

@@ -152,6 +152,8 @@ def _renamed(
 
 
 def _scaled_name(expression: sp.Expr) -> bool:
-    """Return a number, a name, or a number times a name: not worth a definition."""
+    """Return a number, a name, a number times a name, or a condition: not worth a definition."""
+    if not isinstance(expression, sp.Expr):
+        return True
     _, rest = expression.as_independent(*expression.free_symbols, as_Add=False)
     return bool(expression.is_number or rest.is_Symbol)

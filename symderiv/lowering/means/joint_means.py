@@ -31,15 +31,14 @@ from symderiv.lowering.means.compiled_means import compiled_function, module_of_
 from symderiv.lowering.means.field_covariances import Matrix, field_covariances
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import (
-    JOINT_REACHES,
-    JOINT_STEPS,
     JointRule,
     coarsest,
     joint_rule,
     joint_rules,
     stated_error,
 )
-from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_NONLINEAR
+from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_KINKED, MOST_NONLINEAR
+from symderiv.statement.smooth_pieces import by_sides, in_pieces
 
 __all__ = ["MOST_NONLINEAR", "Joint", "JointMeans", "mean_by_rule", "rule_for"]
 
@@ -47,11 +46,16 @@ TOLERANCE, LAST_TOLERANCE = 1e-10, 1e-7
 """What the coarsest rule keeps, relative to means above 1, and the finest where none keeps it."""
 SAFETY, LARGEST_MEAN, LARGEST_CONSTANT = 5.0, 1.0, 1.5
 _SEED = 7
-_RANDOM = {1: 200, 2: 300, 3: 45, 4: 2}
-"""How many random covariances are tried, by the number of fields that are integrated over."""
-_FINEST = {1: joint_rule(0.12, 12.0), 2: joint_rule(0.12, 12.0)}
-_FINEST |= {3: joint_rule(0.25, 12.0), 4: joint_rule(0.36, 9.0)}
-"""What other rules are compared with: half the step costs 16 times as much in four dimensions."""
+_RANDOM = {False: {1: 200, 2: 300, 3: 45, 4: 2}, True: {1: 200, 2: 200, 3: 20}}
+"""How many random covariances are tried, by the number of fields that are integrated over, for
+smooth functions and for those with kinks."""
+_FINEST = {
+    False: {1: (0.12, 12.0), 2: (0.12, 12.0), 3: (0.25, 12.0), 4: (0.36, 9.0)},
+    True: {1: (0.4, 12.0), 2: (0.8, 10.5), 3: (1.2, 9.5)},
+}
+"""Step and reach that others are compared with, for smooth functions and for those with kinks: half
+the step costs 16 times as much in four dimensions."""
+_NUMBER = sp.Symbol("number", real=True)
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,15 @@ class Placing:
         sign: In front of all fields.
         order: The place of each field in the other.
         constants: The constant of the other for which each constant stands.
+        turned: In front of all constants.
+        front: In front of the function.
     """
 
     sign: int
     order: tuple[int, ...]
     constants: tuple[sp.Symbol, ...]
+    turned: int = 1
+    front: int = 1
 
 
 @dataclass(frozen=True)
@@ -106,10 +114,27 @@ class Joint:
 
         The last fields stand for their conditional means in it.
         """
-        mean = mean_over(self.function, self.fields[self.nonlinear :], self.left)
-        if mean is None:
-            raise NotYetError(f"{self.function} is not a polynomial of its last fields")
-        return mean
+        return self._pieces[0]
+
+    @property
+    def gaps(self) -> tuple[sp.Expr, ...]:
+        """The numbers that are zero on the planes where the function is not smooth."""
+        return self._pieces[1]
+
+    @cached_property
+    def _pieces(self) -> tuple[sp.Expr, tuple[sp.Expr, ...]]:
+        linear = self.fields[self.nonlinear :]
+
+        def averaged(piece: sp.Expr) -> sp.Expr:
+            mean = mean_over(piece, linear, self.left)
+            if mean is None:
+                raise NotYetError(f"{self.function} is not a polynomial of its last fields")
+            return mean
+
+        mean, gaps = in_pieces(self.function, self.fields, averaged)
+        if any(gap.has(*linear) for gap in gaps):
+            raise NotYetError(f"{self.function} has kinks at its last fields")
+        return mean, gaps
 
     @property
     def sharpness(self) -> sp.Expr:
@@ -150,6 +175,7 @@ class Joint:
         arguments = tuple(covariance[place] for place in upper_triangle(self.size))
         arguments += bias_symbols(self.size) + self.constants
         template = f"joint_mean_{self.size}_{self.nonlinear}_{len(self.constants)}"
+        template = f"kinked_{template}" if self.gaps else template
         if ruled:
             arguments, template = (sp.Symbol("rule"), *arguments), f"ruled_{template}"
         what, how = f"What {name} averages.", f"Mean of {integrand} by quadrature."
@@ -161,23 +187,35 @@ class Joint:
                 ScalarFunction(sharp, self.constants, (), self.sharpness, told, as_value=True)
             )
             names.append(("sharpness", sharp))
+        if self.gaps:
+            gap = f"gap_{name}"
+            found.append(self._gap_by_number(gap, f"Zero where {integrand} is not smooth."))
+            names += [("gap", gap), ("gap_count", str(len(self.gaps)))]
         return *found, TemplateFunction(name, arguments, template, tuple(names), how)
+
+    def _gap_by_number(self, name: str, doc: str) -> ScalarFunction:
+        *before, value = self.gaps
+        for number, gap in reversed([*enumerate(before)]):
+            value = sp.Piecewise((gap, sp.Lt(_NUMBER, number + sp.S.Half)), (value, True))
+        given = (_NUMBER, *self.fields[: self.nonlinear], *self.constants)
+        return ScalarFunction(name, given, (), value, doc, as_value=True)
 
     def alike(self) -> Iterator[tuple[Joint, Placing]]:
         """Yield the functions that are this one with fields and constants exchanged, and all fields
-        with the other sign.
+        or all constants with the other sign.
 
-        At most 72 are tried: further exchanges are left out where fields or constants are four.
+        At most 144 are tried: further exchanges are left out where fields or constants are four.
         """
         count, constants = self.nonlinear, self.constants
         orders = itertools.permutations(range(count)) if count < 4 else [tuple(range(count))]
         exchanged = itertools.permutations(constants) if len(constants) < 4 else [constants]
         rest = tuple(range(count, self.size))
-        for sign, order, names in itertools.product((1, -1), [*orders], [*exchanged]):
-            arrangement = Placing(sign, (*order, *rest), names)
+        signs = [*itertools.product((1, -1), (1, -1) if constants else (1,))]
+        for (sign, turned), order, names in itertools.product(signs, [*orders], [*exchanged]):
+            arrangement = Placing(sign, (*order, *rest), names, turned)
             moved = (sign * self.fields[place] for place in arrangement.order)
             places = dict(zip(self.fields, moved, strict=True))
-            places |= dict(zip(constants, names, strict=True))
+            places |= {own: turned * name for own, name in zip(constants, names, strict=True)}
             yield replace(self, function=self.function.xreplace(places)), arrangement
 
     def refuse_many(self) -> None:
@@ -187,6 +225,11 @@ class Joint:
                 f"it is a mean over {self.nonlinear} joint fields of functions without closed "
                 f"means ({self.size} in all); quadrature takes at most {MOST_NONLINEAR} "
                 f"({MOST_JOINT})"
+            )
+        if self.gaps and self.nonlinear > MOST_KINKED:
+            raise NotYetError(
+                f"it is a mean over {self.nonlinear} joint fields of functions with kinks; "
+                f"quadrature takes at most {MOST_KINKED}"
             )
         if len(self.constants) > MOST_CONSTANTS:
             names = ", ".join(map(str, self.constants))
@@ -200,22 +243,24 @@ class JointMeans:
         functions: The functions by name.
         names: What each joint function is called.
         error: The largest error found, times a safety factor; zero without such means.
-        step, reach: The rule's, in units of the fields and in standard deviations.
+        rules: Step, or longest panel, and reach, in units of the fields and in standard deviations,
+            for smooth functions and for those with kinks.
     """
 
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
         self.names: dict[Joint, str] = {}
         self._known: dict[Joint, tuple[str, Placing]] = {}
-        self.error, self.step, self.reach = 0.0, JOINT_STEPS[0], JOINT_REACHES[0]
+        self.error, self.rules = 0.0, dict[bool, tuple[float, float]]()
 
     @property
     def constants(self) -> dict[str, float | tuple[float, ...]]:
         """Constants of the module."""
         if not self.names:
             return {}
+        names = {False: "JOINT_RULE", True: "JOINT_PANELS"}
         return {
-            "JOINT_RULE": joint_rule(self.step, self.reach),
+            **{names[kind]: joint_rule(*rule, kind) for kind, rule in self.rules.items()},
             "JOINT_ERROR": self.error,
             "JOINT_LARGEST_VARIANCE": LARGEST_VARIANCE,
         }
@@ -239,13 +284,16 @@ class JointMeans:
             places = dict(zip(joint.fields, means, strict=True))
             places |= dict(zip(joint.left.values(), triangle, strict=True))
             return joint.integrand.xreplace(places)
+        joint = replace(joint, function=by_sides(joint.function, joint.fields))
         if joint not in self._known:
             self._known[joint] = self._found(joint)
         name, how = self._known[joint]
         place = {to: n for n, to in enumerate(how.order)}
         pairs = ((place[i], place[j]) for i, j in upper_triangle(joint.size))
-        numbers = dict(zip(how.constants, joint.constants, strict=True))
-        return sp.Function(name)(
+        numbers = {
+            name: how.turned * own for name, own in zip(how.constants, joint.constants, strict=True)
+        }
+        return how.front * sp.Function(name)(
             *(covariance[i][j] for i, j in pairs),
             *(how.sign * means[place[i]] for i in range(joint.size)),
             *(numbers[each] for each in joint.constants),
@@ -254,8 +302,10 @@ class JointMeans:
     def _found(self, joint: Joint) -> tuple[str, Placing]:
         """Return the function that a mean is, a new one only if it is none of those there are."""
         for other, how in joint.alike():
-            if other in self.names:
-                return self.names[other], how
+            for front in (1, -1):
+                same = replace(other, function=front * other.function)
+                if same in self.names:
+                    return self.names[same], replace(how, front=front)
         return self._named(joint), Placing(1, tuple(range(joint.size)), joint.constants)
 
     def with_slopes(self) -> JointMeans:
@@ -266,8 +316,7 @@ class JointMeans:
             NotYetError: A derivative has no such mean.
         """
         found = JointMeans()
-        found.names, found.error = dict(self.names), self.error
-        found.step, found.reach = self.step, self.reach
+        found.names, found.error, found.rules = dict(self.names), self.error, dict(self.rules)
         functions: dict[str, Function] = {}
         for joint, name in self.names.items():
             before = len(found.functions)
@@ -288,8 +337,10 @@ class JointMeans:
     def _named(self, joint: Joint) -> str:
         if joint not in self.names:
             joint.refuse_many()
-            (step, _, reach), error = rule_for(joint)
-            self.step, self.reach = min(step, self.step), max(reach, self.reach)
+            (step, reach), error = rule_for(joint)
+            kinked = bool(joint.gaps)
+            finest, farthest = self.rules.get(kinked, (step, reach))
+            self.rules[kinked] = min(step, finest), max(reach, farthest)
             self.error = max(error, self.error)
             number = len(self.names) + 1
             name = self.names[joint] = f"joint_{number}"
@@ -298,9 +349,10 @@ class JointMeans:
         return self.names[joint]
 
 
-@derived_once("lowering", "numerics", "gaussian", "compiled_code")
-def rule_for(joint: Joint) -> tuple[JointRule, float]:
-    """Return the coarsest rule that keeps the tolerance, else the finest, and its largest error.
+@derived_once("lowering", "numerics", "gaussian", "compiled_code", "statement")
+def rule_for(joint: Joint) -> tuple[tuple[float, float], float]:
+    """Return step and reach of the coarsest rule that keeps the tolerance, else of the finest, and
+    its largest error.
 
     The search for errors compares with the finest rule that is affordable in so many dimensions, at
     covariances up to variance ``LARGEST_VARIANCE``, means up to ``LARGEST_MEAN`` and constants up
@@ -309,23 +361,25 @@ def rule_for(joint: Joint) -> tuple[JointRule, float]:
     Raises:
         NotYetError: No rule keeps ``LAST_TOLERANCE``.
     """
-    mean, cases, finest = mean_by_rule(joint), list(_cases(joint)), _FINEST[joint.nonlinear]
-    exact = [mean(finest, *case) for case in cases]
+    mean, cases, kinked = mean_by_rule(joint), list(_cases(joint)), bool(joint.gaps)
+    finest = _FINEST[kinked][joint.nonlinear]
+    exact = [mean(joint_rule(*finest, kinked), *case) for case in cases]
 
     left = [*zip(cases, exact, strict=True)]
 
-    def error_of(rule: JointRule, enough: float) -> float:
+    def error_of(rule: tuple[float, float], enough: float) -> float:
         """Return the largest error, or one that is too large; its case then comes first."""
         largest = 0.0
         for place, (case, value) in enumerate(left):
-            error = stated_error(SAFETY * abs(mean(rule, *case) - value), 1e-14)
+            found = mean(joint_rule(*rule, kinked), *case)
+            error = stated_error(SAFETY * abs(found - value), 1e-14)
             if not error <= enough:
                 left.insert(0, left.pop(place))
                 return error
             largest = max(largest, error)
         return largest
 
-    rules, what = joint_rules(finest), str(joint.function)
+    rules, what = joint_rules(*finest, kinked), str(joint.function)
     scale = max(1.0, *map(abs, exact))
     rule, error = coarsest(rules, error_of, TOLERANCE * scale, what, limited=True)
     if error > LAST_TOLERANCE * scale:
@@ -347,7 +401,9 @@ def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:
             covariances.append(variance * vectors @ vectors.T)
     if joint.nonlinear == MOST_NONLINEAR:
         covariances = covariances[::2]
-    covariances += [*field_covariances(rng, _RANDOM[joint.nonlinear], size, LARGEST_VARIANCE)]
+    covariances += [
+        *field_covariances(rng, _RANDOM[bool(joint.gaps)][joint.nonlinear], size, LARGEST_VARIANCE)
+    ]
     for covariance in covariances:
         constants = rng.uniform(-LARGEST_CONSTANT, LARGEST_CONSTANT, len(joint.constants))
         yield covariance, rng.uniform(-LARGEST_MEAN, LARGEST_MEAN, size), constants

@@ -32,6 +32,7 @@ tolerance."""
 MOST_TAKEN = 3
 """How many coarser rules are searched for that."""
 JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0, 10.5)
+JOINT_PANELS = (3.0, 2.2, 1.6, 1.2, 0.9, 0.65)
 
 
 def coarsest(
@@ -188,24 +189,29 @@ def with_sectors(rule: MeanRule, sectors: tuple[float, float]) -> MeanRule:
     return MeanRule(rule.step, rule.four, (*panels, sectors[0], even, sectors[1]))
 
 
-JointRule = tuple[float, float, float]
+JointRule = tuple[float, ...]
 
 
-def joint_rule(step: float, reach: float) -> JointRule:
-    """Equal steps for any function of a few fields; those that grow fast need a longer reach.
+def joint_rule(step: float, reach: float, kinked: bool = False) -> JointRule:
+    """Equal steps for any smooth function of a few fields, panels for one with kinks; those that
+    grow fast need a longer reach.
 
     Args:
-        step: The step in units of the fields.
+        step: The step, or the longest panel, in units of the fields.
         reach: How far points go, in standard deviations.
+        kinked: Whether it has kinks.
     """
+    if kinked:
+        # a mean of two jumps changes by the width of a layer that is taken for a kink
+        return min(step, 2.5), step, reach, 0.0, 1e-11, 1.2, 0.0
     return step, 1.1 * step, reach
 
 
-def joint_rules(finer: JointRule) -> list[JointRule]:
-    """Return the rules that are clearly coarser than one, by how many points they have."""
-    steps = [step for step in JOINT_STEPS if step > 1.2 * finer[0]]
-    pairs = [(step, reach) for step in steps for reach in JOINT_REACHES if reach < finer[2]]
-    return [joint_rule(*pair) for pair in sorted(pairs, key=lambda pair: pair[1] / pair[0])]
+def joint_rules(step: float, reach: float, kinked: bool = False) -> list[tuple[float, float]]:
+    """Return steps and reaches that are clearly coarser than one, by how many points they have."""
+    steps = [each for each in (JOINT_PANELS if kinked else JOINT_STEPS) if each > 1.2 * step]
+    pairs = [(each, far) for each in steps for far in JOINT_REACHES if far < reach]
+    return sorted(pairs, key=lambda pair: pair[1] / pair[0])
 
 
 def finer(rule: MeanRule) -> MeanRule:

@@ -1,15 +1,20 @@
-r"""Means of any smooth function of a few jointly Gaussian fields by rules of equal steps.
+r"""Means of any function of a few jointly Gaussian fields, between the planes where it has kinks.
 
 The fields are z = b + L t with independent t of variance one and a triangular L. The function
 depends on the last ones as a polynomial, which was averaged over what is left of them when the
 others are given: it is a function of all fields, with the conditional means in the places of the
-last ones, and of the conditional covariance. In the other t the step is that of a Gaussian weight,
-and no field moves by more than the rule's step per step (see ``tensor_mean``), divided by how many
-times sharper numbers in the function may make it. Points beyond the sphere are left out.
+last ones, and of the conditional covariance. Points beyond a sphere of t are left out.
+
+The other t of a smooth function have equal steps, those of a Gaussian weight, and no field moves by
+more than the rule's step per step (see ``tensor_mean``), divided by how many times sharper numbers
+in the function may make it. A function that is smooth except on planes g + Σ g_i z_i = 0 has panels
+in place of steps, which are laid out anew in every t given the earlier ones (see ``kinked_mean``):
+they end at the planes that no later t moves, and grow out of the layers in which later t smooth the
+others, or the lines in which two of them meet.
 
 ``JOINT_RULE`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t
-(and radius of the sphere). Text for modules; ``templates`` writes one for each number of
-fields.
+(and radius of the sphere); ``JOINT_PANELS`` has the numbers of ``kinked_mean``. Text for modules;
+``templates`` writes a function for each number of fields.
 """
 
 from __future__ import annotations
@@ -19,6 +24,10 @@ import math
 import numpy as np
 
 from symderiv.numerics.quadratures.force_mean import _triangle_of
+from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
+
+_PARALLEL = 1e-14  # what rounding leaves of the difference of two slopes
+_AT_A_LAYER = 512  # points of panels on both sides of the narrowest layers
 
 
 def _joint_array(numbers: tuple[float, ...]) -> np.ndarray:
@@ -29,23 +38,11 @@ def _joint_array(numbers: tuple[float, ...]) -> np.ndarray:
     return array
 
 
-def _joint_step(factor: np.ndarray, level: int, rule: np.ndarray, sharpness: float) -> float:
-    """Return the step of one t; none where nothing depends on it."""
-    longest = together = 0.0
-    for i in range(factor.shape[0]):
-        longest = max(longest, abs(factor[i, level]))
-        together += factor[i, level] * factor[i, level]
-    if longest == 0.0:
-        return 0.0
-    step = float(rule[0]) / (sharpness * longest)
-    return min(float(rule[1]) / math.sqrt(1.0 + together), step)
-
-
 def _joint_start(
-    moments: np.ndarray, size: int, levels: int, rule: np.ndarray, sharpness: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return what :func:`_joint_next` needs: the first array is what it fills, weight and
-    fields.
+    moments: np.ndarray, size: int, levels: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return fields, weight and square of the radius before each t, L, and the conditional
+    covariance of the last fields.
     """
     covariance = np.empty((size, size))
     place = 0
@@ -54,65 +51,180 @@ def _joint_start(
             covariance[i, j] = covariance[j, i] = moments[place]
             place += 1
     factor = _triangle_of(covariance)
-    steps = np.zeros(levels)
-    counts = np.zeros(levels, dtype=np.int64)
-    index = np.zeros(levels, dtype=np.int64)
-    sums = np.zeros((levels + 1, size + 2))
+    sums = np.zeros((levels, size + 2))
     sums[0, size] = 1.0
-    for level in range(levels):
-        steps[level] = _joint_step(factor, level, rule, sharpness)
-        if steps[level] > 0.0:
-            counts[level] = math.ceil(float(rule[2]) / float(steps[level]))
-            sums[0, size] *= steps[level] / math.sqrt(2.0 * math.pi)
-    index[levels - 1] = -1
     for i in range(size):
         sums[0, i] = moments[place + i]
     linear = size - levels
-    out = np.zeros(1 + size + linear * (linear + 1) // 2)
-    place = 1 + size
+    left = np.zeros(linear * (linear + 1) // 2)
+    place = 0
     for i in range(levels, size):
         for j in range(i, size):
             for level in range(levels, i + 1):
-                out[place] += factor[i, level] * factor[j, level]
+                left[place] += factor[i, level] * factor[j, level]
             place += 1
-    return out, sums, factor, steps, counts, index
+    return sums, factor, left
 
 
-def _joint_next(
-    out: np.ndarray,
+def _joint_longest(factor: np.ndarray, level: int) -> float:
+    """Return how far a field moves with a t at most."""
+    longest = 0.0
+    for i in range(factor.shape[0]):
+        longest = max(longest, abs(factor[i, level]))
+    return longest
+
+
+def _joint_step(factor: np.ndarray, level: int, rule: np.ndarray, sharpness: float) -> float:
+    """Return the step of one t; none where nothing depends on it."""
+    longest, together = _joint_longest(factor, level), 0.0
+    if longest == 0.0:
+        return 0.0
+    for i in range(factor.shape[0]):
+        together += factor[i, level] * factor[i, level]
+    step = float(rule[0]) / (sharpness * longest)
+    return min(float(rule[1]) / math.sqrt(1.0 + together), step)
+
+
+def _joint_steps(
+    factor: np.ndarray, levels: int, rule: np.ndarray, sharpness: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return points and weights of each t by equal steps, and how many these are."""
+    counts = np.ones(levels, dtype=np.int64)
+    steps = np.zeros(levels)
+    most = 1
+    for level in range(levels):
+        steps[level] = _joint_step(factor, level, rule, sharpness)
+        if steps[level] > 0.0:
+            counts[level] = 2 * math.ceil(float(rule[2]) / float(steps[level])) + 1
+            most = max(most, counts[level])
+    rows = np.empty((levels, 2, most))
+    for level in range(levels):
+        rows[level, 0, 0], rows[level, 1, 0] = 0.0, 1.0
+        if steps[level] > 0.0:
+            for n in range(counts[level]):
+                t = (n - counts[level] // 2) * steps[level]
+                rows[level, 0, n] = t
+                rows[level, 1, n] = steps[level] * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+    return rows, counts
+
+
+def _joint_room(
+    factor: np.ndarray, levels: int, rule: np.ndarray, sharpness: float, planes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return room for points and weights of each t in panels, and how many these are: none yet."""
+    longest = 0.0
+    for level in range(levels):
+        longest = max(longest, _joint_longest(factor, level))
+    panel = float(rule[0])
+    if longest > 0.0:
+        panel = min(panel, float(rule[1]) / (sharpness * longest))
+    layers = planes.shape[0] * (planes.shape[0] + 1) // 2
+    most = 8 * math.ceil(2.0 * float(rule[2]) / panel) + _AT_A_LAYER * (1 + layers)
+    return np.empty((levels, 2, most)), np.zeros(levels, dtype=np.int64)
+
+
+def _joint_along(planes: np.ndarray, factor: np.ndarray, levels: int) -> np.ndarray:
+    """Return how fast each plane's number changes with each t."""
+    along = np.zeros((planes.shape[0], levels))
+    for n in range(planes.shape[0]):
+        for level in range(levels):
+            for i in range(levels):
+                along[n, level] += planes[n, 1 + i] * factor[i, level]
+    return along
+
+
+def _joint_layers(
+    level: int,
+    before: np.ndarray,
+    planes: np.ndarray,
+    along: np.ndarray,
+    layers: np.ndarray,
+    rule: np.ndarray,
+) -> int:
+    """Write where one t meets planes given the fields before it, and where two of them meet."""
+    count, levels, at = 0, along.shape[1], np.zeros(1)
+    means = planes[:, 0].copy()
+    for a in range(planes.shape[0]):
+        square = 0.0
+        for i in range(planes.shape[1] - 1):
+            means[a] += planes[a, 1 + i] * before[i]
+        for k in range(level + 1, levels):
+            square += along[a, k] * along[a, k]
+        rest = math.sqrt(square)
+        count = _with_layers(layers, count, at, means[a], along[a, level], rest, rule)
+        for b in range(a if rest > 0.0 else 0):
+            shared = 0.0
+            for k in range(level + 1, levels):
+                shared += along[a, k] * along[b, k]
+            # the other plane's number less what later t make of this one
+            ratio = shared / square
+            slope, left = along[b, level] - ratio * along[a, level], 0.0
+            if abs(slope) <= _PARALLEL * (abs(along[b, level]) + abs(ratio * along[a, level])):
+                continue
+            for k in range(level + 1, levels):
+                left = math.hypot(left, along[b, k] - ratio * along[a, k])
+            mean = means[b] - ratio * means[a]
+            count = _with_layers(layers, count, at, mean, slope, left, rule)
+    return count
+
+
+def _joint_enter(
+    level: int,
     sums: np.ndarray,
     factor: np.ndarray,
-    steps: np.ndarray,
-    counts: np.ndarray,
-    index: np.ndarray,
-    sphere: float,
+    row: np.ndarray,
+    kinks: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rule: np.ndarray,
+    sharpness: float,
+) -> int:
+    """Write the panels of one t, within the sphere; return the number of points, -1 if too many."""
+    (planes, along, layers), own = kinks, rule.copy()
+    size = factor.shape[0]
+    own[2] = math.sqrt(max(rule[2] * rule[2] - sums[level, size + 1], 0.0))
+    count = _joint_layers(level, sums[level], planes, along, layers, own)
+    longest = sharpness * _joint_longest(factor, level)
+    return _panels(layers, count, longest, own, row[0], row[1])
+
+
+def _joint_line(
+    sums: np.ndarray,
+    factor: np.ndarray,
+    points: tuple[np.ndarray, np.ndarray, np.ndarray],
+    kinks: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rule: np.ndarray,
+    sharpness: float,
 ) -> bool:
-    """Go to the next point within the sphere: its weight and fields; False behind the last."""
-    levels, size = index.size, factor.shape[0]
-    level = levels - 1
-    if index[level] < 0:
-        level = 0
-        index[levels - 1] = 0
-    else:
+    """Go to the next line along the last t, and lay out its points; False behind the last line.
+
+    The last row of ``sums`` is then that of the line, whose weight is no number where a t has too
+    many points.
+    """
+    rows, counts, index = points
+    last, size, sphere = index.size - 1, factor.shape[0], rule[2] * rule[2]
+    level = 0 if index[0] < 0 else last - 1
+    while level >= 0:
         index[level] += 1
-    while level < levels:
-        if index[level] > 2 * counts[level]:
-            if level == 0:
-                return False
-            index[level] = 0
+        if index[level] == 0 and kinks[0].shape[0] > 0:
+            counts[level] = _joint_enter(level, sums, factor, rows[level], kinks, rule, sharpness)
+            if counts[level] < 0:
+                sums[last, size] = math.nan
+                counts[:] = 1
+                index[:] = 0
+                return True
+        if level == last:
+            return True
+        if index[level] >= counts[level]:
+            index[level] = -1
             level -= 1
-            index[level] += 1
             continue
-        t = (index[level] - counts[level]) * steps[level]
+        t = rows[level, 0, index[level]]
         radius = sums[level, size + 1] + t * t
         if radius > sphere:
-            index[level] += 1
             continue
-        for i in range(size):
-            sums[level + 1, i] = sums[level, i] + factor[i, level] * t
-        sums[level + 1, size + 1] = radius
         level += 1
-    out[0] = sums[0, size] * math.exp(-0.5 * sums[levels, size + 1])
-    for i in range(size):
-        out[1 + i] = sums[levels, i]
-    return True
+        for i in range(size):
+            sums[level, i] = sums[level - 1, i] + factor[i, level - 1] * t
+        sums[level, size] = sums[level - 1, size] * rows[level - 1, 1, index[level - 1]]
+        sums[level, size + 1] = radius
+        index[level] = -1
+    return False

@@ -24,8 +24,10 @@ from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.stated_motion import Average
 from symderiv.system.means.joint_forms import (
     FormSlot,
+    at_zero,
     directions,
     forms_of,
+    given_last,
     in_terms_of,
     replaced,
     single_fields,
@@ -144,6 +146,12 @@ class Averages:
         if len(groups) > 1:
             return sp.Mul(*(self._mean(sp.Mul(*(inside[n] for n in group))) for group in groups))
         if self._open(sp.Mul(*inside)):
+            delta = next((f for f in inside if isinstance(f, sp.DiracDelta)), None)
+            if delta is not None:
+                rest = sp.Mul(*(f for f in inside if f is not delta))
+                given = self._given(delta, rest)
+                if given is not None:
+                    return given
             # exponentials that were parted for the Gaussian calculus are of one direction here
             exponents = [f.exp for f in inside if isinstance(f, sp.exp)]
             others = [f for f in inside if not isinstance(f, sp.exp)]
@@ -160,10 +168,16 @@ class Averages:
         product = _even_signs(sp.Mul(*inside))
         if product != sp.Mul(*inside):
             return self._mean(product)
+        joint = self._where_closed_forms_fail(inside)
+        if joint is not None:
+            return joint
         return self.functions.mean(self._slots(inside), self.law)
 
     def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
         """Return the mean of a sum: without closed forms together, if that costs no more."""
+        terms, total = self._deltas_taken(terms)
+        if total != 0:
+            return total + self._mean(sp.Add(*terms))
         hard = sp.Add(*filter(self._open, terms))
         if isinstance(hard, sp.Add):
             joint = self._whole(hard)
@@ -174,6 +188,59 @@ class Averages:
             apart = self._open(term) and term.has(*_EDGES)
             written += self._written_out(term) if apart else [term]
         return sp.Add(*map(self._mean, self._collected(written)))
+
+    def _where_closed_forms_fail(self, factors: Sequence[sp.Expr]) -> sp.Expr | None:
+        """Return a mean that no closed form is for: of functions of several fields, and of steps of
+        fields with means that determine each other. None if it is none of these.
+        """
+        product = sp.Mul(*factors)
+        if all(map(self._separable, factors)):
+            forms = self._bases(factors)
+            steps = product.has(*_EDGES, sp.DiracDelta)
+            if not steps or not _shifted_and_dependent(forms, self.law):
+                return None
+        delta = next((f for f in factors if isinstance(f, sp.DiracDelta)), None)
+        if delta is None:
+            return self._whole(product)
+        return self._given(delta, product / delta, forced=True)
+
+    def _deltas_taken(self, terms: Sequence[sp.Expr]) -> tuple[list[sp.Expr], sp.Expr]:
+        """Return terms without those that need fields at a plane, and the mean of these."""
+        at: dict[sp.Expr, list[sp.Expr]] = {}
+        left = []
+        for term in terms:
+            deltas = [f for f in sp.Mul.make_args(term) if isinstance(f, sp.DiracDelta)]
+            if len(deltas) == 1 and self._open(term):
+                at.setdefault(deltas[0], []).append(term)
+            else:
+                left.append(term)
+        total = sp.S.Zero
+        for delta, group in at.items():
+            given = self._given(delta, sp.Add(*(term / delta for term in group)))
+            total += given or sp.S.Zero
+            left += group if given is None else []
+        return left, total
+
+    def _given(self, delta: sp.DiracDelta, rest: sp.Expr, forced: bool = False) -> sp.Expr | None:
+        """Return the mean of a delta function times a function without closed mean: its density
+        times the mean given that its form vanishes. None if the product is better taken apart,
+        unless ``forced``.
+        """
+        form = delta.args[0]
+        if (
+            len(delta.args) > 1
+            or rest.has(sp.DiracDelta)
+            or list(forms_of(form, self.law)) != [form]
+        ):
+            return None
+        there = at_zero(form, rest, self.law)
+        outside, inside = there.as_independent(*self.law.gaussian(there), as_Add=False)
+        if there != rest and not self._open(inside):
+            return outside * self._mean(delta * inside)
+        if not forced and not self._open(inside):
+            return None
+        mean = self._whole(inside, form)
+        return None if mean is None else outside * mean
 
     def _written_out(self, term: sp.Expr) -> list[sp.Expr]:
         """Return a term as terms that are products of functions of fields."""
@@ -237,11 +304,15 @@ class Averages:
         functions = {form: almost_reduced(f) for form, f in functions.items()}
         return (outside, functions) if len(functions) > 1 else None
 
-    def _whole(self, expression: sp.Expr) -> sp.Expr | None:
+    def _whole(self, expression: sp.Expr, given: sp.Expr | None = None) -> sp.Expr | None:
         """Return a mean without closed form by one quadrature, None if it is better taken apart.
 
         Functions of few directions are integrated as they are, and so are those that cannot be
         taken apart. Sums of what is needed for this anyway share the points.
+
+        Args:
+            expression: What is averaged.
+            given: A form with a delta function in front of the expression.
         """
         outside, expression = self._factored(expression)
         if expression.has(sp.DiracDelta):
@@ -251,20 +322,45 @@ class Averages:
         most = max(len(directions(term, self.law)[0]) for term in terms)
         if most < len(nonlinear):
             return None
-        few = len(linear) <= 3 and not expression.has(*_EDGES) and len(nonlinear) <= _FEW
         atoms = [e for term in terms for f in _factors(term) for e in _atoms_of(f)]
-        if few and len(nonlinear) > _PAIR:
-            # rules for products of functions of single fields need fewer points
-            few = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
-            few |= any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
-        if not few and all(map(self._separable, atoms)):
+        if self._better_apart(terms, atoms) and all(map(self._separable, atoms)):
             return None
         joint, forms = self._joint(expression, nonlinear, linear)
         if _divides_by(joint.function, joint.constants):
             joint, forms = self._joint(expression, *single_fields(nonlinear, linear, self.law))
         if len(joint.constants) > MOST_CONSTANTS:
             return None
-        return outside * self.functions.joints.mean(joint, *self.law.moments(forms))
+        if given is None:
+            return outside * self.functions.joints.mean(joint, *self.law.moments(forms))
+        moments = self.law.moments([*forms, given])
+        left, means, density = given_last(*moments, sp.S.Zero)
+        return outside * density * self.functions.joints.mean(joint, left, means)
+
+    def _better_apart(self, terms: Sequence[sp.Expr], atoms: Sequence[sp.Expr]) -> bool:
+        """Return whether terms are better integrated by the rules of products, if they are any."""
+        expression = sp.Add(*terms)
+        kinked = expression.has(*_EDGES)
+        if kinked and any(len(self._bases(_factors(term))) > MOST_FACTORS for term in terms):
+            return False
+        nonlinear, linear = directions(expression, self.law)
+        if len(linear) > 3 or len(nonlinear) > _FEW:
+            return True
+        beyond = any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
+        if kinked:
+            # products know of kinks, but not of numbers, nor that one field is the sum of others
+            return not beyond and len(self._bases(atoms)) <= len(nonlinear)
+        # rules for products of functions of single fields need fewer points
+        crowded = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
+        return len(nonlinear) > _PAIR and not beyond and not crowded
+
+    def _bases(self, atoms: Iterable[sp.Expr]) -> set[sp.Expr]:
+        """Return the forms that functions of one field are of, but not those of polynomials."""
+        slots = {e: self._slot(e) for e in atoms if self.law.gaussian(e)}
+        return {
+            slot.form
+            for slot in slots.values()
+            if slot is not None and not slot.function.is_polynomial(X)
+        }
 
     def _joint(
         self, expression: sp.Expr, nonlinear: list[sp.Expr], linear: list[sp.Expr]
@@ -327,6 +423,16 @@ class Averages:
                 return None
             places[form] = ratio * X + rest
         return FormSlot(replaced(factor, places), base)
+
+
+def _shifted_and_dependent(forms: Iterable[sp.Expr], law: FieldLaw) -> bool:
+    """Return whether forms determine each other and have means of their own."""
+    forms = [*forms]
+    symbols = law.gaussian(sp.Add(*forms))
+    rows = [[sp.diff(form, s) for s in symbols] for form in forms]
+    if len(forms) < 2 or sp.Matrix(rows).rank() == len(forms):
+        return False
+    return any(form.xreplace(dict.fromkeys(symbols, sp.S.Zero)) != 0 for form in forms)
 
 
 def _joined_rows(rows: list[list[sp.Expr]]) -> list[list[sp.Expr]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from symderiv.statement.field_law import FieldLaw
+from symderiv.statement.slopes import ROUGH
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ def directions(expression: sp.Expr, law: FieldLaw) -> tuple[list[sp.Expr], list[
 
     Overlaps and scalars that shift a field, as positions do, are part of its form.
     """
-    inside: list[sp.Expr] = []
+    # where a function has kinks first, which are then at numbers
+    rough = sorted(expression.atoms(*ROUGH), key=sp.default_sort_key)
+    inside = [form for each in rough for form in forms_of(each, law)]
     plain: list[sp.Expr] = []
     _sort(expression, inside, plain, law)
     symbols = law.gaussian(expression)
@@ -74,6 +77,25 @@ def in_terms_of(
     # what shifts a form is part of its field: it drops out where the form is written out
     written = {form: sp.expand(form.xreplace(places)) for form in forms_of(expression, law)}
     return replaced(expression, written).xreplace(places)
+
+
+def at_zero(form: sp.Expr, expression: sp.Expr, law: FieldLaw) -> sp.Expr:
+    """Return an expression where a form vanishes, without one of the fields of the form."""
+    slopes = {symbol: sp.diff(form, symbol) for symbol in law.gaussian(form)}
+    pivot = min(slopes, key=lambda symbol: not slopes[symbol].is_number)
+    return expression.xreplace({pivot: sp.expand(pivot - form / slopes[pivot])})
+
+
+def given_last(
+    covariance: Sequence[Sequence[sp.Expr]], means: Sequence[sp.Expr], place: sp.Expr
+) -> tuple[list[list[sp.Expr]], list[sp.Expr], sp.Expr]:
+    """Return the moments of fields given that the last one is at a place, and its density there."""
+    *others, last = range(len(means))
+    variance, gap = covariance[last][last], place - means[last]
+    share = [covariance[n][last] / variance for n in others]
+    left = [[covariance[n][m] - share[n] * covariance[m][last] for m in others] for n in others]
+    density = sp.exp(-(gap**2) / (2 * variance)) / sp.sqrt(2 * sp.pi * variance)
+    return left, [means[n] + share[n] * gap for n in others], density
 
 
 def _sort(expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr], law: FieldLaw) -> None:

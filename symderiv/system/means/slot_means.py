@@ -13,7 +13,7 @@ from symderiv.lowering.means.closed_means import ClosedMean, X, closed_mean, fie
 from symderiv.lowering.means.joint_means import Joint, JointMeans
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.slopes import ROUGH
-from symderiv.system.means.joint_forms import FormSlot
+from symderiv.system.means.joint_forms import FormSlot, given_last
 from symderiv.system.means.product_means import ProductMeans
 
 MOST_FIELDS = 8
@@ -101,21 +101,13 @@ class SlotMeans:
         """Return a mean with one delta function: a density times a conditional mean."""
         total = sp.S.Zero
         others = [n for n in range(len(slots)) if n != delta]
+        order = [*others, delta]
+        ordered = [[covariance[n][m] for m in order] for n in order]
+        functions = [slots[n].function for n in others]
         for term in sp.Add.make_args(sp.expand(slots[delta].function)):
             rest, place = _at_delta(term)
-            variance = covariance[delta][delta]
-            gap = place - means[delta]
-            density = sp.exp(-(gap**2) / (2 * variance)) / sp.sqrt(2 * sp.pi * variance)
-            share = {n: covariance[n][delta] / variance for n in others}
-            left = [
-                [covariance[n][m] - share[n] * covariance[m][delta] for m in others] for n in others
-            ]
-            inner = self._product(
-                [slots[n].function for n in others],
-                left,
-                [means[n] + share[n] * gap for n in others],
-            )
-            total += rest * density * inner
+            left, there, density = given_last(ordered, [means[n] for n in order], place)
+            total += rest * density * self._product(functions, left, there)
         return total
 
     def _product(

@@ -476,7 +476,7 @@ def test_the_slope_of_what_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     # the template as a module has it
     known = {"QUADRATURE_PAIR_RULE": KINKED_RULE, "kind_1": 1, "kind_2": 3}
     space = {**vars(kinked), **known}
-    exec(templates(), space)
+    exec("\n\n".join(templates()), space)
     rest = math.sqrt(c11 - c12**2 / c22)
     weight = density(PLACES[3] / math.sqrt(c22)) / math.sqrt(c22)
     expected = 3 * weight * mean_distance(c12 / c22 * PLACES[3] - PLACES[1], rest) + between

@@ -215,7 +215,7 @@ def test_independent_factors_part_before_quadrature() -> None:
     ("of", "words"),
     [
         (lambda s: sp.exp((s.w @ s.x) ** 2 / 2), "does not exist"),
-        (lambda s: sp.tanh(s.eta * sp.Abs(s.w @ s.x) * (s.v @ s.x)), "not to be had"),
+        (lambda s: sp.tanh(sp.Abs((s.w @ s.x) * (s.v @ s.x) - 1)), "not on a plane"),
     ],
 )
 def test_a_mean_that_is_not_taken_is_told_with_its_line(of: Of, words: str) -> None:

@@ -1,0 +1,131 @@
+"""Expressions with kinks and jumps as smooth pieces between the planes where they are not smooth.
+
+Where a field is positive or negative the function of it is another one, and no step is left in it:
+products of steps of one field are gone, and only one piece is computed at a point.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import sympy as sp
+
+from symderiv.foundation.errors import NotYetError
+from symderiv.statement.slopes import ROUGH, gaps_of
+
+MOST_PLANES, _MOST_PARTED = 8, 4
+"""Functions with more planes are refused: their pieces double with each."""
+
+Gaps = tuple[sp.Expr, ...]
+
+
+def in_pieces(
+    expression: sp.Expr,
+    fields: Sequence[sp.Symbol],
+    of_piece: Callable[[sp.Expr], sp.Expr] = lambda piece: piece,
+) -> tuple[sp.Expr, Gaps]:
+    """Return an expression as pieces, and what is zero on the planes between them.
+
+    Args:
+        expression: Steps, moduli and the like in it may stand inside of each other.
+        fields: Kinks in other symbols stay as they are.
+        of_piece: What to make of every piece.
+
+    Raises:
+        NotYetError: A kink is not on planes, or there are too many of them.
+    """
+    gaps: dict[sp.Expr, None] = {}
+    return _parted(expression, set(fields), of_piece, gaps), tuple(gaps)
+
+
+def by_sides(expression: sp.Expr, fields: Sequence[sp.Symbol]) -> sp.Expr:
+    """Return an expression as a sum over the sides of all planes on which it has kinks: one and the
+    same for functions that are equal but for the order in which their steps were written.
+
+    It is left as it is where its planes are more than four or there are none.
+    """
+    _, gaps = in_pieces(expression, fields)
+    if not 0 < len(gaps) <= _MOST_PARTED:
+        return expression
+    total = sp.S.Zero
+    for sides in itertools.product((1, -1), repeat=len(gaps)):
+        piece = expression
+        while inner := _innermost(piece, set(fields)):
+            for gap, side in zip(gaps, sides, strict=True):
+                piece = _on_a_side(piece, inner, gap, side, set(fields))
+        steps = (sp.Heaviside(side * gap) for gap, side in zip(gaps, sides, strict=True))
+        total += piece * sp.Mul(*steps)
+    return total
+
+
+def _parted(
+    expression: sp.Expr,
+    fields: set[sp.Symbol],
+    of_piece: Callable[[sp.Expr], sp.Expr],
+    gaps: dict[sp.Expr, None],
+) -> sp.Expr:
+    inner = sorted(_innermost(expression, fields), key=sp.default_sort_key)
+    if not inner:
+        return of_piece(expression)
+    gap, _ = _normal(gaps_of(inner[0])[0], fields)
+    slopes = [sp.diff(gap, z) for z in fields]
+    if any(slope.free_symbols & fields for slope in slopes):
+        raise NotYetError(
+            f"{inner[0]} has its kink where {gap} vanishes: not on a plane of the fields"
+        )
+    if any(slopes):
+        gaps[gap] = None
+    if len(gaps) > MOST_PLANES:
+        raise NotYetError(f"it has kinks on more than {MOST_PLANES} planes of the fields")
+    above, below = (
+        _parted(_on_a_side(expression, inner, gap, side, fields), fields, of_piece, gaps)
+        for side in (1, -1)
+    )
+    return above if above == below else sp.Piecewise((above, gap > 0), (below, True))
+
+
+def _innermost(expression: sp.Expr, fields: set[sp.Symbol]) -> list[sp.Expr]:
+    """Return what has a kink at fields and nothing with a kink inside."""
+    rough = [e for e in expression.atoms(*ROUGH) if e.free_symbols & fields]
+    return [e for e in rough if not any(e is not other and e.has(other) for other in rough)]
+
+
+def _normal(gap: sp.Expr, fields: set[sp.Symbol]) -> tuple[sp.Expr, int]:
+    """Return what is positive on one side of a plane, the same for all its multiples, and the sign
+    of the number by which it was divided.
+    """
+    gap = sp.expand(gap)
+    first = min(gap.free_symbols & fields, key=str, default=None)
+    number = sp.S.One if first is None else sp.diff(gap, first).as_coeff_Mul()[0]
+    if first is None and gap.could_extract_minus_sign():
+        number = -number
+    return sp.expand(gap / number), int(sp.sign(number))
+
+
+def _on_a_side(
+    expression: sp.Expr, inner: list[sp.Expr], gap: sp.Expr, side: int, fields: set[sp.Symbol]
+) -> sp.Expr:
+    """Return an expression on one side of a plane."""
+    places: dict[sp.Expr, sp.Expr] = {}
+    for rough in inner:
+        for each in gaps_of(rough):
+            same, sign = _normal(each, fields)
+            if same == gap:
+                places[rough] = _value(rough, each, sign * side)
+                break
+    return expression.xreplace(places)
+
+
+def _value(rough: sp.Expr, gap: sp.Expr, sign: int) -> sp.Expr:
+    """Return what is left where a gap of its has a sign."""
+    if isinstance(rough, sp.sign):
+        return sp.Integer(sign)
+    if isinstance(rough, sp.Heaviside):
+        return sp.Integer(sign > 0)
+    if isinstance(rough, sp.Abs):
+        return sign * rough.args[0]
+    a, b = next((a, b) for n, a in enumerate(rough.args) for b in rough.args[:n] if a - b == gap)
+    smaller = b if sign > 0 else a
+    dropped = smaller if isinstance(rough, sp.Max) else a + b - smaller
+    return rough.func(*(e for e in rough.args if e != dropped))
