@@ -125,18 +125,16 @@ class SignMeans:
 
     def _owen(self, given: Conditions, i: int, j: int, row: int) -> sp.Expr:
         g, view = self.g, self.view
+        means = [
+            view.standard_mean(given, a, row) if g.n(given, a, row) else sp.S.Zero for a in (i, j)
+        ]
         if row == g.imaginary and view.folded:
-            means = (
-                view.standard_mean(given, a, row) if g.n(given, a, row) else sp.S.Zero
-                for a in (i, j)
-            )
             continued = SignMean2(*means, view.correlation(given, i, j))
             return self._used("Owen's T", given, (i, j), continued)
         if view.shifted:
-            real = (view.standard_mean(given, a, row) for a in (i, j))
-            if all(g.n(given, a, row) for a in (i, j)):
-                shifted = ShiftedSigns(*real, view.correlation(given, i, j))
-                return self._used("Owen's T", given, (i, j), shifted)
+            # slopes of Owen's function are infinite where fields coincide
+            shifted = ShiftedSigns(*means, view.correlation(given, i, j))
+            return self._used("Owen's T", given, (i, j), shifted)
         unit = sp.S.One if row == g.real else sp.I
         for a, b in ((i, j), (j, i)):
             if not g.n(given, a, row):

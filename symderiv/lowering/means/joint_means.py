@@ -56,6 +56,7 @@ _FINEST = {
 """Step and reach that others are compared with, for smooth functions and for those with kinks: half
 the step costs 16 times as much in four dimensions."""
 _NUMBER = sp.Symbol("number", real=True)
+_NAMES = {False: "JOINT_RULE", True: "JOINT_PANELS"}
 
 
 @dataclass(frozen=True)
@@ -258,17 +259,19 @@ class JointMeans:
         """Constants of the module."""
         if not self.names:
             return {}
-        names = {False: "JOINT_RULE", True: "JOINT_PANELS"}
         return {
-            **{names[kind]: joint_rule(*rule, kind) for kind, rule in self.rules.items()},
+            **{_NAMES[kind]: joint_rule(*rule, kind) for kind, rule in self.rules.items()},
             "JOINT_ERROR": self.error,
             "JOINT_LARGEST_VARIANCE": LARGEST_VARIANCE,
         }
 
     @property
     def finer(self) -> dict[str, tuple[float, ...]]:
-        """The constant that is a much finer rule."""
-        return {"JOINT_RULE": joint_rule(0.7 * self.step, self.reach + 1.5)} if self.names else {}
+        """The constants that are much finer rules."""
+        return {
+            _NAMES[kind]: joint_rule(0.7 * step, reach + 1.5, kind)
+            for kind, (step, reach) in self.rules.items()
+        }
 
     def mean(
         self, joint: Joint, covariance: Sequence[Sequence[sp.Expr]], means: Sequence[sp.Expr]

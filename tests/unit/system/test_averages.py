@@ -7,6 +7,7 @@ steps end at seven standard deviations, which leaves 1e-11 times the growth of t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -225,3 +226,16 @@ def test_a_mean_that_is_not_taken_is_told_with_its_line(of: Of, words: str) -> N
         said.averages.lowered(2 * average, "statement 1 (update)")
     assert refused.value.average == f"E[{average.args[0]}]"
     assert refused.value.statement == "statement 1 (update)"
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_sign_beside_a_shifted_one_of_a_field_that_coincides(side: float) -> None:
+    """sgn(z) sgn(±z + 1) is ±1 but for z between zero and ∓1; a form of Owen's function gave 0."""
+    P = sd.System()
+    x, w, v = P.inputs("x"), P.vectors("w"), P.vectors("v")
+    P.update({w: -w, v: -v})
+    P.observe(seen=sp.sign(w @ x) * sp.sign(v @ x + 1))
+    state = {"w.w": 0.6, "w.v": side * 0.6, "v.v": 0.6}
+    between = math.erf(1 / math.sqrt(2 * 0.6)) / 2
+    exact = side * (1 - 2 * between)
+    assert P.rates(state).observables["seen"] == pytest.approx(exact, abs=1e-14)

@@ -54,12 +54,14 @@ def test_a_rule_that_is_too_coarse_for_a_run_is_noticed() -> None:
     assert means.changed < 1e-9
     joints = P.solver.closed.means.joints
     before = P.rates({**START, "a": 3.0, "w.w": 4.0})["a"]
-    joints.step = 2.5
+    rules = dict(joints.rules)
+    joints.rules = {False: (2.5, 9.0)}
     closed = replace(P.solver.closed)  # whose program is not written yet
     coarse = replace(means, solver=type(P.solver)(closed))
-    joints.step = 1.2
+    joints.rules = {False: (1.2, 9.0)}
     assert coarse.changed > 1e-6
     assert any("a much finer rule changes rates" in line for line in coarse.warnings(1e-9))
+    joints.rules = rules
     assert before == pytest.approx(P.rates({**START, "a": 3.0, "w.w": 4.0})["a"])
 
 
