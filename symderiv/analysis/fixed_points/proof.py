@@ -83,7 +83,7 @@ def polished(
     Jacobian in doubles: every round adds the digits that it has.
 
     Args:
-        rates: Of coordinates in the numbers of a context, mpmath's.
+        rates: Gives the rates of coordinates, in numbers of mpmath's context.
         values: The point in doubles.
         inverse: That of the derivatives of these rates.
         digits: How many there are to be.

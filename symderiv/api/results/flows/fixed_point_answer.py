@@ -65,7 +65,7 @@ class FixedPoints(Answer):
 
     @property
     def _level(self) -> str:
-        """What is drawn upwards."""
+        """The name of the vertical axis."""
         return "generalisation error"
 
     @property
