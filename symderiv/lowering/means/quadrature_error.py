@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -58,7 +58,7 @@ SAFETY = 5.0
 _SEED = 1995
 _SAMPLES = {2: 600, 4: 30}
 _AROUND = {2: 300, 4: 12}
-_FARTHEST = 30.0
+_FARTHEST, _CELL = 30.0, 0.05
 _UPPER = {size: np.triu_indices(size) for size in (2, 4)}
 _AT_ONCE = {2: 10, 4: 1}
 """Covariances around the worst that are tried before the next ones start from the worst of them."""
@@ -187,9 +187,23 @@ class Search:
 
     def tail(self, negligible: float) -> float:
         """Return the t beyond which the integrand of the largest aligned fields is negligible."""
-        cell = 0.05
-        t = np.arange(-_FARTHEST, _FARTHEST + cell, cell)
         farthest = 0.0
+        for folded in self._aligned:
+            inside = np.nonzero(np.cumsum(folded[::-1]) > negligible)[0]
+            farthest = max(farthest, _FARTHEST - _CELL * inside[0] if inside.size else 0.0)
+        return float(farthest)
+
+    @property
+    def largest(self) -> float:
+        """About the largest mean of moduli: that of the largest aligned fields."""
+        return float(max(map(np.sum, self._aligned))) / math.sqrt(2 * math.pi)
+
+    @cached_property
+    def _aligned(self) -> list[Matrix]:
+        """What cells of the modulus of t add to the mean of each product of moduli of factors of
+        the largest aligned fields, from the middle on, times √(2π).
+        """
+        t = np.arange(-_FARTHEST, _FARTHEST + _CELL, _CELL)
         shifts = (-self.bias, self.bias) if self.biased else (0.0,)
         fields = math.sqrt(self.variance) * t
 
@@ -203,16 +217,15 @@ class Search:
                     np.maximum.accumulate(side, out=side)
             return found
 
+        found = []
         for kinds in self.kinds:
-            product = np.exp(-t * t / 2) * cell
+            product = np.exp(-t * t / 2) * _CELL
             for kind in kinds:
                 product *= largest(kind)
             product = np.nan_to_num(product, nan=0.0)
             folded = product + product[::-1]
-            beyond = np.cumsum(folded[: t.size // 2])
-            inside = np.nonzero(beyond > negligible)[0]
-            farthest = max(farthest, float(-t[inside[0]]) if inside.size else 0.0)
-        return farthest
+            found.append(folded[t.size // 2 :])
+        return found
 
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
         """Return the largest found error times SAFETY, of means of so many factors.
@@ -335,7 +348,8 @@ class Choice:
         slope_jumps: Whether slopes jump at kinks, or a teacher does.
         even: Whether no mean changes when all fields change their signs.
         tolerance: Bound on the absolute error of the means.
-        limited: Take the best rule where none keeps it.
+        last: The share of the largest mean that the error may be where no rule keeps it; see
+            :func:`coarsest`.
         biased: Whether fields have biases.
         within: The largest variances, and biases in modulus.
         idle: The number of a factor whose fields do not vary, if any; see :class:`Search`.
@@ -349,7 +363,7 @@ class Choice:
     slope_jumps: bool
     even: bool
     tolerance: float
-    limited: bool
+    last: float | None
     biased: bool
     within: tuple[float, float]
     idle: int | None
@@ -389,7 +403,8 @@ def chosen_rule(choice: Choice) -> tuple[MeanRule, float, float]:
         error_of,
         choice.tolerance,
         choice.of_what,
-        choice.limited,
+        search.largest,
+        choice.last,
         where_hard=search.error_where_hard,
     )
     if choice.family == "plane":

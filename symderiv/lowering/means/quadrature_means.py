@@ -45,7 +45,7 @@ from symderiv.lowering.means.quadrature_error import (
     pair_error,
     stated_mean_error,
 )
-from symderiv.lowering.means.quadrature_rules import MeanRule
+from symderiv.lowering.means.quadrature_rules import LAST, MeanRule
 from symderiv.lowering.means.shared_means import (
     KINKED_NOISE_MEANS,
     NOISE_MEANS,
@@ -156,12 +156,13 @@ class FactorMeans:
         numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
         return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
 
-    def choice(self, tolerance: float, limited: bool) -> Choice:
+    def choice(self, tolerance: float, last: float | None) -> Choice:
         """Return what a rule is chosen for.
 
         Args:
             tolerance: Bound on the absolute error of the means.
-            limited: Take the best rule where none keeps it.
+            last: The share of the largest mean that it may be where no rule keeps it; see
+                ``coarsest``.
         """
         return Choice(
             means=hashlib.sha256(self.text.encode()).hexdigest(),
@@ -170,7 +171,7 @@ class FactorMeans:
             slope_jumps=self.rough,
             even=self.even,
             tolerance=tolerance,
-            limited=limited,
+            last=last,
             biased=self.biased,
             within=self.within,
             idle=self.idle,
@@ -232,7 +233,7 @@ class Quadrature:
         self.biased = problem.rule.biases
         self.student = NumericActivation(problem.student.expression, problem.student.text)
         self.teacher = NumericActivation(problem.teacher.expression, problem.teacher.text)
-        _refuse_divergence(problem, self.student, self.teacher)
+        _refuse_activations(problem, self.student, self.teacher)
         self.slopes = slopes
         if self.higher and self.kinked:
             raise NotYetError(
@@ -246,7 +247,7 @@ class Quadrature:
                     _ = [*self._kinks_in(factors)]
         self.tolerance, self.within = tolerance, within
         if rule is None:
-            choice = self.by_number.choice(tolerance, limited)
+            choice = self.by_number.choice(tolerance, LAST if limited else None)
             self.rule, self.error, self.pair_error = chosen_rule(choice)
         else:
             search = self.by_number.search
@@ -653,10 +654,12 @@ def _name_of(kind: Kind) -> str:
     return f"{name}_{_ORDERS[order]}_derivative" if order else name
 
 
-def _refuse_divergence(
+def _refuse_activations(
     problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
 ) -> None:
-    """Student activations for which the noise of the update does not exist."""
+    """Refuse student activations for which the noise of the update does not exist, and any that
+    quadrature cannot treat.
+    """
     student.refuse_jumps()
     for activation in (student, teacher):
         limit = existence((activation.expression) ** 2, X)
@@ -665,3 +668,4 @@ def _refuse_divergence(
                 f"{student.noise_diverges} (teacher {problem.teacher.text!r}): {limit.reason}; "
                 "choose a slower growing activation"
             )
+        activation.refuse_steepness()

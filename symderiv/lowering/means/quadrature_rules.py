@@ -31,6 +31,8 @@ NEARLY = 1.5
 tolerance."""
 MOST_TAKEN = 3
 """How many coarser rules are searched for that."""
+LAST = 1e-4
+"""The share of the largest mean beyond which an error makes means worthless."""
 JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0, 10.5)
 
 
@@ -39,7 +41,8 @@ def coarsest(
     error_of: Callable[[AnyRule, float], float],
     tolerance: float,
     of_what: str,
-    limited: bool,
+    largest: float,
+    last: float | None,
     argument: str | None = None,
     where_hard: Callable[[AnyRule], float] | None = None,
 ) -> tuple[AnyRule, float]:
@@ -50,12 +53,14 @@ def coarsest(
         error_of: The largest error that a search finds of a rule; it may end above a number.
         tolerance: Bound on the error.
         of_what: What means are of, for messages.
-        limited: Take the finest rule where none does, or a coarser one that is as good.
-        argument: What is to blame for means that are not finite.
+        largest: The largest mean.
+        last: The share of the largest mean that the error may be where no rule keeps the
+            tolerance: the finest is taken then, or a coarser one that is as good. None to keep it.
+        argument: What is to blame for means that are not accurate.
         where_hard: The largest error of a rule where the searches so far found large ones.
 
     Raises:
-        NotYetError: A mean is not finite in double precision.
+        NotYetError: A mean is not finite in double precision, or no rule is accurate at all.
         ToleranceError: No rule keeps the tolerance.
     """
 
@@ -73,12 +78,18 @@ def coarsest(
         error = finite(rule, tolerance)
         if error <= tolerance:
             return rule, error
-    best = rules[-1]
-    if limited and where_hard is not None:
-        best = _as_good_as_finest(rules, finite, where_hard)
-    # what it does, all of the search
-    error = finite(best, math.inf)
-    if limited:
+    best, most = rules[-1], (LAST if last is None else last) * largest
+    if last is not None and where_hard is not None:
+        best = _as_good_as_finest(rules, finite, where_hard, most)
+    error = finite(best, most)
+    if error > most:
+        raise NotYetError(
+            f"not yet: quadrature of {of_what} is not accurate: the best rule leaves an error of "
+            f"at least {error:.1e} where the largest mean is {largest:.1e}; choose functions that "
+            "vary more slowly or are smoother",
+            argument=argument,
+        )
+    if last is not None:
         return best, error
     raise ToleranceError(
         f"tolerance {tolerance:g}: the best affordable quadrature for {of_what} reaches "
@@ -90,16 +101,19 @@ def _as_good_as_finest(
     rules: Sequence[AnyRule],
     error_of: Callable[[AnyRule, float], float],
     where_hard: Callable[[AnyRule], float],
+    most: float,
 ) -> AnyRule:
     """Return the coarsest rule whose errors are nearly those of the finest where they are large.
 
     Beyond it only the time of runs grows. Every rule that is taken is searched for worse places,
-    which the finest one then has to be better at.
+    which the finest one then has to be better at. An error above ``most`` ends a search.
     """
     for _ in range(MOST_TAKEN):
         least = where_hard(rules[-1])
+        if least > most:
+            break
         rule = next(each for each in rules if where_hard(each) <= NEARLY * least)
-        error_of(rule, math.inf)
+        error_of(rule, most)
         if where_hard(rule) <= NEARLY * where_hard(rules[-1]):
             return rule
     return rules[-1]
