@@ -80,6 +80,9 @@ class Means(Protocol):
     @property
     def factor(self) -> Callable[[int, float], float]: ...
 
+    @property
+    def kinks(self) -> Callable[[int], Matrix] | None: ...
+
     def many(self, size: int) -> Callable[..., Any]: ...
 
 
@@ -158,16 +161,28 @@ class Search:
         self.idle = idle
         self.compiled = compiled
         self.factor = compiled.factor
+        self.kinds = tuple(kinds)
         self.panels = "_kinked_mean_of_4" in compiled.functions
         self._planes = planes = "_plane_mean_of_4" in compiled.functions
-        # panels of four factors cost much, and planes have most kinds of layers
-        self._samples = {2: 2, 4: 8} if planes else {2: 1, 4: 1} if self.panels else {2: 4, 4: 20}
-        self._climbs = {2: 1, 4: 4 if planes else 1}
-        self.kinds = tuple(kinds)
+        # panels of four factors cost much, and planes have most kinds of layers; so do several kinks
+        several = planes and self._several
+        self._samples = {2: 2, 4: 3 if several else 8} if planes else {2: 1, 4: 1} if self.panels else {2: 4, 4: 20}
+        self._climbs = {2: 1, 4: 2 if several else 4 if planes else 1}
         self.biased, self.variance, self.bias = biased, variance, bias
         self._begun: dict[tuple[MeanRule, int], _Begun] = {}
         self._hard: list[tuple[Kinds, Matrix, Matrix]] = []
         self._there: dict[tuple[MeanRule, int], float] = {}
+
+    @property
+    def sectors(self) -> bool:
+        """Whether means of two factors go over sectors."""
+        return "_polar_mean_of_2" in self.compiled.functions
+
+    @property
+    def _several(self) -> bool:
+        """Whether a factor has several kinks."""
+        kinks, kinds = self.compiled.kinks, set().union(*self.kinds)
+        return kinks is not None and any(len(kinks(kind)) > 1 for kind in kinds)
 
     def mean(
         self, rule: MeanRule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
@@ -345,7 +360,7 @@ class Choice:
         means: The digest of the text of all means, with the rule as an argument.
         kinds: The factors of every mean that occurs.
         family: ``smooth``, ``kinked`` or ``plane``.
-        slope_jumps: Whether slopes jump at kinks, or a teacher does.
+        rough: Whether factors jump, see ``FactorMeans``.
         even: Whether no mean changes when all fields change their signs.
         tolerance: Bound on the absolute error of the means.
         last: The share of the largest mean that the error may be where no rule keeps it; see
@@ -360,7 +375,7 @@ class Choice:
     means: str
     kinds: tuple[Kinds, ...]
     family: str
-    slope_jumps: bool
+    rough: bool
     even: bool
     tolerance: float
     last: float | None
@@ -375,10 +390,12 @@ class Choice:
         tolerance = max(self.tolerance, 1e-12)
         tail = self.search().tail(tolerance / 100)
         if self.family == "plane":
-            numbers = tolerance, tail, self.slope_jumps, self.even
-            return [plane_rule(points, *numbers) for points in PLANE_POINTS]
+            numbers = tolerance, tail, self.rough, self.even
+            rules = [plane_rule(points, *numbers) for points in PLANE_POINTS]
+            sectors = self.search().sectors
+            return [with_sectors(rule, SECTORS[-1]) for rule in rules] if sectors else rules
         if self.family == "kinked":
-            return [kinked_rule(p, tolerance, tail, self.slope_jumps) for p in KINKED_PANELS]
+            return [kinked_rule(p, tolerance, tail, self.rough) for p in KINKED_PANELS]
         near = self.search().tail(tolerance / 20)
         steps = [smooth_rule(step, tolerance, near) for step in SMOOTH_STEPS]
         # factors that grow owe their errors to the tail where the finest step does not do
@@ -407,7 +424,7 @@ def chosen_rule(choice: Choice) -> tuple[MeanRule, float, float]:
         choice.last,
         where_hard=search.error_where_hard,
     )
-    if choice.family == "plane":
+    if search.sectors:
         rule = _with_fewest_pairs(search, rule)
     return rule, error, pair_error(search, rule)
 

@@ -110,7 +110,7 @@ class FactorMeans:
         family: What means of four factors go over: ``smooth`` if all are analytic, ``plane``
             (``plane_mean``) or ``kinked`` (``kinked_mean``).
         at_zero: Whether means of two factors with kinks go over sectors (``polar_mean``).
-        rough: Whether factors jump, or slopes of which means are taken.
+        rough: Whether factors jump, in planes of those whose fields do not span them.
         even: Whether no mean changes when all fields change their signs.
         biased: Whether fields have biases.
         of_what: What means are of, for messages.
@@ -148,8 +148,8 @@ class FactorMeans:
         family = "" if self.family == "smooth" else "kinked_"
         if self.family == "plane" and len(kinds) == 4:
             family = "plane_"
-        elif self.at_zero:
-            family = "polar_"
+        elif self.family == "plane":
+            family = "polar_" if self.at_zero else "line_"
         template = f"{family}mean_of_{what or len(kinds)}"
         if self.biased or len(arguments) > len(kinds) * (len(kinds) + 1) // 2:
             template = f"shifted_{template}"
@@ -168,7 +168,7 @@ class FactorMeans:
             means=hashlib.sha256(self.text.encode()).hexdigest(),
             kinds=self.means,
             family=self.family,
-            slope_jumps=self.rough,
+            rough=self.rough,
             even=self.even,
             tolerance=tolerance,
             last=last,
@@ -514,7 +514,11 @@ class Quadrature:
             kinks=self._kink_constants,
             family="plane" if self.in_planes else "kinked" if self.kinked else "smooth",
             at_zero=self.at_zero,
-            rough=bool(self.slopes or self.student.slope_jumps or self.teacher.slope_jumps),
+            rough=bool(
+                self.teacher.jumps
+                if self.in_planes
+                else self.slopes or self.student.slope_jumps or self.teacher.slope_jumps
+            ),
             even=self.student.parity * self.teacher.parity == 1,
             biased=self.biased,
             of_what=f"the activations {student!r} and {teacher!r}",
@@ -570,6 +574,9 @@ class Quadrature:
         return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
 
 
+MOST_KINKS = 4
+"""Of a factor whose means go over points of planes."""
+
 FINEST_KINKED_SLOPES = 1e-6
 """The finest that is asked of derivatives of means with kinks, where the rule may be limited."""
 
@@ -624,9 +631,9 @@ def _by_rule_of_slopes(function: Function) -> Function:
 def in_planes(
     problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
 ) -> bool:
-    """Return whether means of four factors may go over points of planes: one kink, no biases."""
-    one = len(student.kinks) < 2 and len(teacher.kinks) < 2
-    return one and not problem.rule.biases and not problem.rule.stated
+    """Return whether means of four factors may go over points of planes: few kinks, no biases."""
+    few = max(len(student.kinks), len(teacher.kinks)) <= MOST_KINKS
+    return few and not problem.rule.biases and not problem.rule.stated
 
 
 def _numbers(kinds: tuple[Kind, ...]) -> Kinds:

@@ -176,30 +176,33 @@ def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) 
 
 
 def plane_rule(
-    points: float, tolerance: float, tail: float, slope_jumps: bool, even: bool
+    points: float, tolerance: float, tail: float, jumps: bool, even: bool
 ) -> MeanRule:
-    """Pieces of the lines of a plane, for factors with one kink and fields without biases.
+    """Pieces of the lines of a plane, for factors with few kinks and fields without biases.
 
     Args:
         points: How many a piece of usual length has.
         tolerance: Bound on the error of means.
         tail: The t beyond which the largest integrand is negligible.
-        slope_jumps: Whether slopes jump at kinks, or a teacher does.
+        jumps: Whether factors jump whose fields do not span the plane.
         even: Whether no mean changes when all fields change their signs.
     """
-    panels = kinked_rule(1.0, tolerance, tail, slope_jumps)
+    panels = kinked_rule(1.0, tolerance, tail, True)
     digits = math.log(10 / tolerance)
     reach = round(max(math.sqrt(2 * digits) + 0.2, tail), 1)
     negligible = round(1.05 * math.log(100 / tolerance), 1)
     polynomials = round(0.7 * negligible, 1)
-    four = points, negligible, reach, 1.0, 0.02 * tolerance, float(even), ALONG_LINES, polynomials
-    return with_sectors(MeanRule(1 / points, four, (*panels.two, 0.0, float(even))), SECTORS[-1])
+    floor, rests = 0.02 * tolerance, 0.0 if jumps else 0.005 * tolerance
+    four = points, negligible, reach, 1.0, floor, float(even), ALONG_LINES, polynomials, rests
+    return MeanRule(1 / points, four, (*panels.two, 1.4 * points))
 
 
 def with_sectors(rule: MeanRule, sectors: tuple[float, float]) -> MeanRule:
-    """Return a rule with other points of sectors, see :data:`SECTORS`."""
-    panels, even = rule.two[:7], rule.two[8]
-    return MeanRule(rule.step, rule.four, (*panels, sectors[0], even, sectors[1]))
+    """Return a rule of planes with these points of sectors for means of two, see
+    :data:`SECTORS`.
+    """
+    two = *rule.two[:7], sectors[0], rule.four[5], sectors[1]
+    return MeanRule(rule.step, rule.four, two)
 
 
 JointRule = tuple[float, float, float]
@@ -239,10 +242,15 @@ def _finer_panels(numbers: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _finer_plane(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    points, digits, reach, scale, floor, even, *_ = numbers
+    points, digits, reach, scale, floor, even, _, _, rests = numbers
     # nothing along lines: what they give is held against points of a plane
     numbers = 1.4 * points, 1.2 * digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
-    return *numbers, math.inf, 0.0
+    return *numbers, math.inf, 0.0, 0.01 * rests
+
+
+def _finer_lines(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    *panels, points = numbers
+    return *_finer_panels(tuple(panels)), 1.4 * points
 
 
 def _finer_sectors(numbers: tuple[float, ...]) -> tuple[float, ...]:
@@ -251,5 +259,8 @@ def _finer_sectors(numbers: tuple[float, ...]) -> tuple[float, ...]:
     return *_finer_panels(tuple(panels)), math.ceil(1.3 * points), even, radii
 
 
-_FINER = {5: _finer_steps, 8: _finer_plane, 7: _finer_panels, 10: _finer_sectors}
-"""By how many numbers a rule has: equal steps, pieces of a plane, panels, panels and sectors."""
+_FINER = {5: _finer_steps, 9: _finer_plane, 7: _finer_panels}
+_FINER |= {8: _finer_lines, 10: _finer_sectors}
+"""By how many numbers a rule has: equal steps, pieces of a plane, panels; panels and what lines or
+sectors have.
+"""
