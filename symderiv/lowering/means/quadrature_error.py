@@ -94,6 +94,12 @@ _LOADS = np.array(
             [-0.463215, 1.3349, 0.0588313, 0.0],
             [-0.234296, 0.67651, 0.0, 1.17095e-07],
         ],
+        [
+            [1.41421, 0.0, 0.0, 0.0],
+            [-0.0204085, 0.64447, 0.0, 0.0],
+            [-0.126773, -0.15626, 0.953563, 0.0],
+            [-0.370061, -0.733344, -0.564292, 0.954387],
+        ],
         *(
             np.pad(plane, ((0, 0), (0, 2)))
             for plane in (
@@ -111,8 +117,9 @@ _LOADS = np.array(
     ]
 )
 _LAYERS = {2: (), 4: tuple(load @ load.T for load in _LOADS)}
-"""Layers of very different widths at one place, where rules for planes were worst among 240, and
-four fields of one plane, where they were worst among 400 of such."""
+"""Layers of very different widths at one place, where rules for planes were worst among 240, four
+general fields, where they were worst with two kinks, and four fields of one plane, where they were
+worst among 400 of such."""
 
 
 @dataclass
@@ -164,9 +171,15 @@ class Search:
         self.kinds = tuple(kinds)
         self.panels = "_kinked_mean_of_4" in compiled.functions
         self._planes = planes = "_plane_mean_of_4" in compiled.functions
-        # panels of four factors cost much, and planes have most kinds of layers; so do several kinks
+        # panels of four factors cost much, as several kinks do; planes have most kinds of layers
         several = planes and self._several
-        self._samples = {2: 2, 4: 3 if several else 8} if planes else {2: 1, 4: 1} if self.panels else {2: 4, 4: 20}
+        self._samples = (
+            {2: 2, 4: 3 if several else 8}
+            if planes
+            else {2: 1, 4: 1}
+            if self.panels
+            else {2: 4, 4: 20}
+        )
         self._climbs = {2: 1, 4: 2 if several else 4 if planes else 1}
         self.biased, self.variance, self.bias = biased, variance, bias
         self._begun: dict[tuple[MeanRule, int], _Begun] = {}
@@ -175,12 +188,12 @@ class Search:
 
     @property
     def sectors(self) -> bool:
-        """Whether means of two factors go over sectors."""
+        """True if means of two factors go over sectors."""
         return "_polar_mean_of_2" in self.compiled.functions
 
     @property
     def _several(self) -> bool:
-        """Whether a factor has several kinks."""
+        """True if a factor has several kinks."""
         kinks, kinds = self.compiled.kinks, set().union(*self.kinds)
         return kinks is not None and any(len(kinks(kind)) > 1 for kind in kinds)
 
@@ -215,8 +228,8 @@ class Search:
 
     @cached_property
     def _aligned(self) -> list[Matrix]:
-        """What cells of the modulus of t add to the mean of each product of moduli of factors of
-        the largest aligned fields, from the middle on, times √(2π).
+        """Return what each cell of the modulus of t adds to means of moduli of products, times
+        √(2π), from the middle on; fields are the largest, and aligned.
         """
         t = np.arange(-_FARTHEST, _FARTHEST + _CELL, _CELL)
         shifts = (-self.bias, self.bias) if self.biased else (0.0,)
@@ -238,8 +251,9 @@ class Search:
             for kind in kinds:
                 product *= largest(kind)
             product = np.nan_to_num(product, nan=0.0)
-            folded = product + product[::-1]
-            found.append(folded[t.size // 2 :])
+            folded = (product + product[::-1])[t.size // 2 :]
+            folded[0] *= 0.5
+            found.append(folded)
         return found
 
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:

@@ -175,9 +175,7 @@ def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) 
     return MeanRule(panel, four, two)
 
 
-def plane_rule(
-    points: float, tolerance: float, tail: float, jumps: bool, even: bool
-) -> MeanRule:
+def plane_rule(points: float, tolerance: float, tail: float, jumps: bool, even: bool) -> MeanRule:
     """Pieces of the lines of a plane, for factors with few kinks and fields without biases.
 
     Args:

@@ -41,7 +41,7 @@ def _most_kinks(kinds: np.ndarray) -> int:
 
 
 def _write_kinks(kinds: np.ndarray, kinks: np.ndarray) -> None:
-    """Write the kinks of factors in rows, the last one again where there are fewer; zero for none."""
+    """Write kinks of factors in rows: the last one again where there are fewer, zero for none."""
     for a in range(kinds.size):
         own = quadrature_kinks(kinds[a])
         for k in range(kinks.shape[1]):

@@ -214,7 +214,8 @@ def _aligned_rests(
     shift = width1 * correlation
     line, cuts = np.empty((2, _LINE)), np.empty((2 * kinks1.size + 2, 2))
     at, x = np.empty(_LINE, np.int64), np.empty(_LINE)
-    at_first, at_second, own, others = np.empty((4, _LINE))
+    at_first, at_second = np.empty(_LINE), np.empty(_LINE)
+    own, others = np.empty(_LINE), np.empty(_LINE)
     for p in range(values.size):
         first, second = kinks1[0] + places[0][p], kinks2[0] + places[1][p]
         cuts[:] = 0.0
@@ -405,11 +406,11 @@ def _add_line(
 
     Args:
         rule: The numbers.
-        fields_of: Factors of all fields, their kinks and parts in the plane, correlations of rests;
+        fields_of: Factors of all fields, their kinks, parts in the plane, correlations of rests;
             two fields with a correlation above one are left out.
         of_rests: Points of η, their numbers, tables, and orders, for each two fields.
-        on_line: Distances from first kinks, averages of squares and f^n, and squares of distances from
-            the origin.
+        on_line: Distances from first kinks, averages of squares and f^n, and squares of distances
+            from the origin.
         weights: Weights of points times slopes.
         means: What is added to.
     """
