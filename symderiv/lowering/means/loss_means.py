@@ -229,7 +229,7 @@ class LossMeans:
     def _reach(self) -> float:
         """The t beyond which squared forces and outputs of aligned fields add nothing."""
         inside = np.nonzero(~(self._tails < self.tolerance / 100))[0]
-        return round(_CELL * (inside[-1] + 1), 1)
+        return round(_CELL * (int(inside[-1]) + 1), 1)
 
     @cached_property
     def _tails(self) -> Floats:

@@ -208,8 +208,11 @@ class NumericActivation:
         for place in self.holes:
             if self._stable.has(*ROUGH):
                 raise NotYetError(f"{self.text} is 0/0 at {place} and has kinks")
-            series = sp.series(self._stable, X, place, _TERMS).removeO()
-            if not series.is_polynomial(X):
+            try:
+                series = sp.series(self._stable, X, place, _TERMS).removeO()
+            except sp.PoleError:  # as of cos(1/x)
+                series = None
+            if series is None or not series.is_polynomial(X):
                 raise DivergentError(f"{self.text} is not finite at x = {place}")
             polynomial = sp.diff(series, X, order)
             near = sp.Abs(X - place) < _RADIUS

@@ -293,6 +293,7 @@ def test_factors_have_the_numbers_that_templates_know() -> None:
         ("Abs(sin(x))", None, NotYetError),
         ("Abs(x)**1.5", None, NotYetError),
         ("x*log(Abs(x))", "x", NotYetError),
+        ("x*sin(1/x)", None, DivergentError),
         ("x/(1+Abs(x))", "Abs(x-1)**1.25", NotYetError),
     ],
 )
