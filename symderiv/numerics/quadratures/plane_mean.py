@@ -19,8 +19,8 @@ in a row; places of its field are distances from the first one.
 ``rule`` is a constant of the module: 0 points of a piece of usual length, 1 what is negligible, in
 exponents, 2 reach in t, 3 scale on which factors vary away from kinks, 4 widths below are none, 5
 whether no mean changes when all fields change their signs, 6 correlations of rests below are summed
-over η, 7 what is negligible among polynomials, 8 rests are none whose squares are a smaller part of
-what a field has in the plane. Text for modules.
+over η, 7 what is negligible among polynomials, 8 rests are none whose products with others are a
+smaller part of what a field has in the plane. Text for modules.
 """
 
 from __future__ import annotations
@@ -480,11 +480,14 @@ def _how_rests_go(
 
 
 def _leave_out_rests(rule: np.ndarray, parts: np.ndarray) -> None:
-    """Set rests to zero that add nothing: where factors do not jump, means change by their squares
-    over the width in the plane.
+    """Set rests to zero that add nothing: where factors do not jump, means change by their products
+    with any rest over the width in the plane.
     """
+    most = 0.0
     for a in range(parts.shape[0]):
-        if parts[a, 2] ** 2 < rule[8] * math.hypot(parts[a, 0], parts[a, 1]):
+        most = max(most, parts[a, 2])
+    for a in range(parts.shape[0]):
+        if parts[a, 2] * most < rule[8] * math.hypot(parts[a, 0], parts[a, 1]):
             parts[a, 2] = 0.0
 
 
