@@ -272,6 +272,7 @@ ELSEWHERE = {
     "fixed_points": ("rows",),
     "controls": ("rows",),
     "activations": ("rows",),
+    "own_formulas": ("rows",),
     "step_speed": ("rows",),
 }
 

@@ -28,6 +28,7 @@ from symderiv.numerics.quadratures import (
     kink_terms,
     kinked_mean,
     lattice_mean,
+    line_mean,
     noise_mean,
     pair_series,
     plane_lines,
@@ -52,13 +53,13 @@ from symderiv.numerics.special_slopes import DERIVATIVES
 DOUBLES: Final = (
     *(sign_mean4, fields, waves, owens_t, shifted_signs),
     *(tensor_mean, noise_mean, kinked_mean),
-    *(kink_terms, polar_mean, plane_mean),
+    *(kink_terms, polar_mean, line_mean, plane_mean),
     *(force_mean, lattice_mean, all_forces, joint_mean),
 )
 """In the order in which their definitions are pasted; each may use the ones before."""
 OF_MANY: Final = (
     *(nodes, sign_covariances, bounded, smooth_mean),
-    *(smoothed, plane_lines, across_mean, pair_series),
+    *(plane_lines, smoothed, across_mean, pair_series),
 )
 """Texts whose functions go over many numbers: products and sums may be made in one step."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)

@@ -22,11 +22,14 @@ _BESIDE = {
     "kinked_mean_of_4": "",
     "plane_mean_of_4": "",
     "polar_mean_of_2": "",
+    "line_mean_of_2": "",
     # half a curvature, and the slope of a teacher, have parts where slopes or values jump
     "kinked_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
     "kinked_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
     "polar_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
     "polar_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
+    "line_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
+    "line_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
 }
 _AT_KINKS = ("kinked_mean_of_2_at", "kinked_mean_of_2_beside", "kinked_mean_of_4_at")
 """Means in which the first field is at a place; factors are those of the others, see

@@ -36,6 +36,7 @@ _KINDS: dict[str, tuple[Any, ...]] = {
     "_kinked_mean_of_2": _of(2),
     "_kinked_mean_of_4": _of(4),
     "_polar_mean_of_2": _of(2),
+    "_line_mean_of_2": _of(2),
     "_plane_mean_of_4": _of(4),
     "_series": (_RULE, "<i8 2", "<f8 2", "<f8 2", "<f8 1"),
     "_means_of_pair": (_RULE, "<f8 2", "<f8 1", ["int64"] * 3, "<f8 3", "<f8 1"),

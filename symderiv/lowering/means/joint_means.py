@@ -382,15 +382,10 @@ def rule_for(joint: Joint) -> tuple[tuple[float, float], float]:
             largest = max(largest, error)
         return largest
 
-    rules, what = joint_rules(*finest, kinked), str(joint.function)
+    rules = joint_rules(*finest, kinked)
     scale = max(1.0, *map(abs, exact))
-    rule, error = coarsest(rules, error_of, TOLERANCE * scale, what, limited=True)
-    if error > LAST_TOLERANCE * scale:
-        raise NotYetError(
-            f"quadrature over its {joint.nonlinear} joint fields does not reach "
-            f"{LAST_TOLERANCE:g}: it is not smooth enough, or has too many fields"
-        )
-    return rule, error
+    what = f"{joint.function}, over {joint.nonlinear} joint fields,"
+    return coarsest(rules, error_of, TOLERANCE * scale, what, scale, LAST_TOLERANCE)
 
 
 def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:

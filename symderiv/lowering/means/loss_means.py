@@ -28,8 +28,8 @@ from symderiv.lowering.means.compiled_means import module_of_means
 from symderiv.lowering.means.force_fields import ForceFields
 from symderiv.lowering.means.numeric_activation import X
 from symderiv.lowering.means.quadrature_error import LARGEST_BIAS
-from symderiv.lowering.means.quadrature_rules import coarsest, stated_error
-from symderiv.lowering.means.uncompiled import NO_OVERFLOW, uncompiled
+from symderiv.lowering.means.quadrature_rules import LAST, coarsest, stated_error
+from symderiv.lowering.means.uncompiled import NO_OVERFLOW, Floats, uncompiled
 from symderiv.lowering.solver_arrays import (
     B_STUDENT,
     B_TEACHER,
@@ -49,7 +49,7 @@ from symderiv.lowering.solver_arrays import (
 )
 
 DEFAULT_TOLERANCE, DEFAULT_KINKED_TOLERANCE = 1e-10, 1e-8
-SAFETY = 3.0
+SAFETY, _CELL = 3.0, 0.05
 STEPS = (0.9, 0.7, 0.55, 0.45, 0.4, 0.35, 0.3, 0.26, 0.22, 0.18, 0.14)
 KINKED_PANELS = (1.3, 0.75, 0.5)
 PANELS = (2.8, 2.4, 2.0, 1.7, 1.5, 1.3, 1.1, 0.9, 0.75, 0.6, 0.5)
@@ -225,11 +225,18 @@ class LossMeans:
         own = [ScalarFunction(n, (X,), (), value, doc, as_value=True) for n, value, doc in named]
         return (*own, *self.fields.loss.functions())
 
-    @cached_property
+    @property
     def _reach(self) -> float:
         """The t beyond which squared forces and outputs of aligned fields add nothing."""
-        cell = 0.05
-        t = np.arange(0.0, 30.0, cell)
+        inside = np.nonzero(~(self._tails < self.tolerance / 100))[0]
+        return round(_CELL * (int(inside[-1]) + 1), 1)
+
+    @cached_property
+    def _tails(self) -> Floats:
+        """About what t beyond each cell add to means of the largest of these, at least that of
+        one.
+        """
+        t = np.arange(0.0, 30.0, _CELL)
         x = math.sqrt(force_error.LARGEST_VARIANCE) * t
         g, slope, h = (
             as_function(X, each.derivative(order))
@@ -252,9 +259,7 @@ class LossMeans:
                     force = np.abs(f(s, u))
                     for each in ((size * force) ** 2, size * force * t, np.abs(s * force), s**2):
                         largest = np.fmax(largest, np.abs(each))
-            tails = np.cumsum((largest * np.exp(-t * t / 2) * cell)[::-1])[::-1]
-        inside = np.nonzero(~(tails < self.tolerance / 100))[0]
-        return round(float(t[inside[-1]]) + cell, 1)
+            return np.asarray(np.cumsum((largest * np.exp(-t * t / 2) * _CELL)[::-1])[::-1])
 
     def _chosen(self, limited: bool) -> tuple[ForceRule, float]:
         rules = [
@@ -268,7 +273,8 @@ class LossMeans:
             return stated_error(SAFETY * error, 1e-14)
 
         what = f"the loss {self.problem.loss.name!r}"
-        return coarsest(rules, error_of, self.tolerance, what, limited, "loss")
+        last = LAST if limited else None
+        return coarsest(rules, error_of, self.tolerance, what, self._tails[0], last, "loss")
 
     @cached_property
     def trial(self) -> force_error.ForceTrial:

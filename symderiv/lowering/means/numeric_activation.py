@@ -6,6 +6,7 @@ and where a formula is 0/0 (sin(x)/x and its derivatives at 0) its Taylor polyno
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,7 @@ _TERMS = 26  # of a Taylor polynomial
 _RADIUS = sp.Rational(1, 4)
 _BESIDE = sp.Float("1e-40", 80)
 _NO_JUMP = 1e-25
+_STEEP = 1e12
 _EQUAL = 1e-10
 _LONG = 1_000_000
 
@@ -162,16 +164,31 @@ class NumericActivation:
 
     def jumps_of(self, order: int) -> tuple[float, ...]:
         """Return the jump of the derivative of this order at each kink."""
-        function, jumps = derivative(self._stable, order), []
+        # the function is analytic on both sides: the step leaves an error of its own size
+        jumps = (float(after - before) for before, after in self._beside_kinks(order))
+        return tuple(jump if abs(jump) > _NO_JUMP else 0.0 for jump in jumps)
+
+    def _beside_kinks(self, order: int) -> Iterator[tuple[sp.Expr, sp.Expr]]:
+        """Yield the derivative of this order before and behind each kink."""
+        function = derivative(self._stable, order)
         for place in self.kink_places:
-            # the function is analytic on both sides: the step leaves an error of its own size
-            sides = [
+            before, after = (
                 sp.N(function.xreplace({X: sp.N(place, 80) + side}), 40)
-                for side in (_BESIDE, -_BESIDE)
-            ]
-            jump = float(sides[0] - sides[1])
-            jumps.append(jump if abs(jump) > _NO_JUMP else 0.0)
-        return tuple(jumps)
+                for side in (-_BESIDE, _BESIDE)
+            )
+            yield before, after
+
+    def refuse_steepness(self) -> None:
+        """Refuse an activation with a second derivative that is not bounded between its kinks, with
+        a ``NotYetError``.
+        """
+        for place, sides in zip(self.kinks, self._beside_kinks(2), strict=True):
+            if not all(abs(float(side)) <= _STEEP for side in sides):
+                raise NotYetError(
+                    f"not yet: the second derivative of {self.text!r} is not bounded near "
+                    f"x = {place:g}, and its means by quadrature would not be accurate; choose an "
+                    "activation whose second derivative is bounded between its kinks"
+                )
 
     @cached_property
     def holes(self) -> list[sp.Expr]:
@@ -191,8 +208,11 @@ class NumericActivation:
         for place in self.holes:
             if self._stable.has(*ROUGH):
                 raise NotYetError(f"{self.text} is 0/0 at {place} and has kinks")
-            series = sp.series(self._stable, X, place, _TERMS).removeO()
-            if not series.is_polynomial(X):
+            try:
+                series = sp.series(self._stable, X, place, _TERMS).removeO()
+            except sp.PoleError:  # as of cos(1/x)
+                series = None
+            if series is None or not series.is_polynomial(X):
                 raise DivergentError(f"{self.text} is not finite at x = {place}")
             polynomial = sp.diff(series, X, order)
             near = sp.Abs(X - place) < _RADIUS

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -58,7 +58,7 @@ SAFETY = 5.0
 _SEED = 1995
 _SAMPLES = {2: 600, 4: 30}
 _AROUND = {2: 300, 4: 12}
-_FARTHEST = 30.0
+_FARTHEST, _CELL = 30.0, 0.05
 _UPPER = {size: np.triu_indices(size) for size in (2, 4)}
 _AT_ONCE = {2: 10, 4: 1}
 """Covariances around the worst that are tried before the next ones start from the worst of them."""
@@ -80,6 +80,9 @@ class Means(Protocol):
     @property
     def factor(self) -> Callable[[int, float], float]: ...
 
+    @property
+    def kinks(self) -> Callable[[int], Matrix] | None: ...
+
     def many(self, size: int) -> Callable[..., Any]: ...
 
 
@@ -90,6 +93,12 @@ _LOADS = np.array(
             [-0.234296, 0.67651, 0.0, 0.0],
             [-0.463215, 1.3349, 0.0588313, 0.0],
             [-0.234296, 0.67651, 0.0, 1.17095e-07],
+        ],
+        [
+            [1.41421, 0.0, 0.0, 0.0],
+            [-0.0204085, 0.64447, 0.0, 0.0],
+            [-0.126773, -0.15626, 0.953563, 0.0],
+            [-0.370061, -0.733344, -0.564292, 0.954387],
         ],
         *(
             np.pad(plane, ((0, 0), (0, 2)))
@@ -108,8 +117,9 @@ _LOADS = np.array(
     ]
 )
 _LAYERS = {2: (), 4: tuple(load @ load.T for load in _LOADS)}
-"""Layers of very different widths at one place, where rules for planes were worst among 240, and
-four fields of one plane, where they were worst among 400 of such."""
+"""Layers of very different widths at one place, where rules for planes were worst among 240, four
+general fields, where they were worst with two kinks, and four fields of one plane, where they were
+worst among 400 of such."""
 
 
 @dataclass
@@ -158,16 +168,34 @@ class Search:
         self.idle = idle
         self.compiled = compiled
         self.factor = compiled.factor
+        self.kinds = tuple(kinds)
         self.panels = "_kinked_mean_of_4" in compiled.functions
         self._planes = planes = "_plane_mean_of_4" in compiled.functions
-        # panels of four factors cost much, and planes have most kinds of layers
-        self._samples = {2: 2, 4: 8} if planes else {2: 1, 4: 1} if self.panels else {2: 4, 4: 20}
-        self._climbs = {2: 1, 4: 4 if planes else 1}
-        self.kinds = tuple(kinds)
+        # panels of four factors cost much, as several kinks do; planes have most kinds of layers
+        several = planes and self._several
+        self._samples = (
+            {2: 2, 4: 3 if several else 8}
+            if planes
+            else {2: 1, 4: 1}
+            if self.panels
+            else {2: 4, 4: 20}
+        )
+        self._climbs = {2: 1, 4: 2 if several else 4 if planes else 1}
         self.biased, self.variance, self.bias = biased, variance, bias
         self._begun: dict[tuple[MeanRule, int], _Begun] = {}
         self._hard: list[tuple[Kinds, Matrix, Matrix]] = []
         self._there: dict[tuple[MeanRule, int], float] = {}
+
+    @property
+    def sectors(self) -> bool:
+        """True if means of two factors go over sectors."""
+        return "_polar_mean_of_2" in self.compiled.functions
+
+    @property
+    def _several(self) -> bool:
+        """True if a factor has several kinks."""
+        kinks, kinds = self.compiled.kinks, set().union(*self.kinds)
+        return kinks is not None and any(len(kinks(kind)) > 1 for kind in kinds)
 
     def mean(
         self, rule: MeanRule, kinds: Kinds, covariance: Matrix, biases: Matrix | None = None
@@ -187,9 +215,23 @@ class Search:
 
     def tail(self, negligible: float) -> float:
         """Return the t beyond which the integrand of the largest aligned fields is negligible."""
-        cell = 0.05
-        t = np.arange(-_FARTHEST, _FARTHEST + cell, cell)
         farthest = 0.0
+        for folded in self._aligned:
+            inside = np.nonzero(np.cumsum(folded[::-1]) > negligible)[0]
+            farthest = max(farthest, _FARTHEST - _CELL * inside[0] if inside.size else 0.0)
+        return float(farthest)
+
+    @property
+    def largest(self) -> float:
+        """About the largest mean of moduli: that of the largest aligned fields."""
+        return float(max(map(np.sum, self._aligned))) / math.sqrt(2 * math.pi)
+
+    @cached_property
+    def _aligned(self) -> list[Matrix]:
+        """Return what each cell of the modulus of t adds to means of moduli of products, times
+        √(2π), from the middle on; fields are the largest, and aligned.
+        """
+        t = np.arange(-_FARTHEST, _FARTHEST + _CELL, _CELL)
         shifts = (-self.bias, self.bias) if self.biased else (0.0,)
         fields = math.sqrt(self.variance) * t
 
@@ -203,16 +245,16 @@ class Search:
                     np.maximum.accumulate(side, out=side)
             return found
 
+        found = []
         for kinds in self.kinds:
-            product = np.exp(-t * t / 2) * cell
+            product = np.exp(-t * t / 2) * _CELL
             for kind in kinds:
                 product *= largest(kind)
             product = np.nan_to_num(product, nan=0.0)
-            folded = product + product[::-1]
-            beyond = np.cumsum(folded[: t.size // 2])
-            inside = np.nonzero(beyond > negligible)[0]
-            farthest = max(farthest, float(-t[inside[0]]) if inside.size else 0.0)
-        return farthest
+            folded = (product + product[::-1])[t.size // 2 :]
+            folded[0] *= 0.5
+            found.append(folded)
+        return found
 
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
         """Return the largest found error times SAFETY, of means of so many factors.
@@ -332,10 +374,11 @@ class Choice:
         means: The digest of the text of all means, with the rule as an argument.
         kinds: The factors of every mean that occurs.
         family: ``smooth``, ``kinked`` or ``plane``.
-        slope_jumps: Whether slopes jump at kinks, or a teacher does.
+        rough: Whether factors jump, see ``FactorMeans``.
         even: Whether no mean changes when all fields change their signs.
         tolerance: Bound on the absolute error of the means.
-        limited: Take the best rule where none keeps it.
+        last: The share of the largest mean that the error may be where no rule keeps it; see
+            :func:`coarsest`.
         biased: Whether fields have biases.
         within: The largest variances, and biases in modulus.
         idle: The number of a factor whose fields do not vary, if any; see :class:`Search`.
@@ -346,10 +389,10 @@ class Choice:
     means: str
     kinds: tuple[Kinds, ...]
     family: str
-    slope_jumps: bool
+    rough: bool
     even: bool
     tolerance: float
-    limited: bool
+    last: float | None
     biased: bool
     within: tuple[float, float]
     idle: int | None
@@ -361,10 +404,12 @@ class Choice:
         tolerance = max(self.tolerance, 1e-12)
         tail = self.search().tail(tolerance / 100)
         if self.family == "plane":
-            numbers = tolerance, tail, self.slope_jumps, self.even
-            return [plane_rule(points, *numbers) for points in PLANE_POINTS]
+            numbers = tolerance, tail, self.rough, self.even
+            rules = [plane_rule(points, *numbers) for points in PLANE_POINTS]
+            sectors = self.search().sectors
+            return [with_sectors(rule, SECTORS[-1]) for rule in rules] if sectors else rules
         if self.family == "kinked":
-            return [kinked_rule(p, tolerance, tail, self.slope_jumps) for p in KINKED_PANELS]
+            return [kinked_rule(p, tolerance, tail, self.rough) for p in KINKED_PANELS]
         near = self.search().tail(tolerance / 20)
         steps = [smooth_rule(step, tolerance, near) for step in SMOOTH_STEPS]
         # factors that grow owe their errors to the tail where the finest step does not do
@@ -389,10 +434,11 @@ def chosen_rule(choice: Choice) -> tuple[MeanRule, float, float]:
         error_of,
         choice.tolerance,
         choice.of_what,
-        choice.limited,
+        search.largest,
+        choice.last,
         where_hard=search.error_where_hard,
     )
-    if choice.family == "plane":
+    if search.sectors:
         rule = _with_fewest_pairs(search, rule)
     return rule, error, pair_error(search, rule)
 

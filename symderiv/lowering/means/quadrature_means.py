@@ -45,7 +45,7 @@ from symderiv.lowering.means.quadrature_error import (
     pair_error,
     stated_mean_error,
 )
-from symderiv.lowering.means.quadrature_rules import MeanRule
+from symderiv.lowering.means.quadrature_rules import LAST, MeanRule
 from symderiv.lowering.means.shared_means import (
     KINKED_NOISE_MEANS,
     NOISE_MEANS,
@@ -110,7 +110,7 @@ class FactorMeans:
         family: What means of four factors go over: ``smooth`` if all are analytic, ``plane``
             (``plane_mean``) or ``kinked`` (``kinked_mean``).
         at_zero: Whether means of two factors with kinks go over sectors (``polar_mean``).
-        rough: Whether factors jump, or slopes of which means are taken.
+        rough: Whether factors jump, in planes of those whose fields do not span them.
         even: Whether no mean changes when all fields change their signs.
         biased: Whether fields have biases.
         of_what: What means are of, for messages.
@@ -148,29 +148,30 @@ class FactorMeans:
         family = "" if self.family == "smooth" else "kinked_"
         if self.family == "plane" and len(kinds) == 4:
             family = "plane_"
-        elif self.at_zero:
-            family = "polar_"
+        elif self.family == "plane":
+            family = "polar_" if self.at_zero else "line_"
         template = f"{family}mean_of_{what or len(kinds)}"
         if self.biased or len(arguments) > len(kinds) * (len(kinds) + 1) // 2:
             template = f"shifted_{template}"
         numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
         return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
 
-    def choice(self, tolerance: float, limited: bool) -> Choice:
+    def choice(self, tolerance: float, last: float | None) -> Choice:
         """Return what a rule is chosen for.
 
         Args:
             tolerance: Bound on the absolute error of the means.
-            limited: Take the best rule where none keeps it.
+            last: The share of the largest mean that it may be where no rule keeps it; see
+                ``coarsest``.
         """
         return Choice(
             means=hashlib.sha256(self.text.encode()).hexdigest(),
             kinds=self.means,
             family=self.family,
-            slope_jumps=self.rough,
+            rough=self.rough,
             even=self.even,
             tolerance=tolerance,
-            limited=limited,
+            last=last,
             biased=self.biased,
             within=self.within,
             idle=self.idle,
@@ -232,7 +233,7 @@ class Quadrature:
         self.biased = problem.rule.biases
         self.student = NumericActivation(problem.student.expression, problem.student.text)
         self.teacher = NumericActivation(problem.teacher.expression, problem.teacher.text)
-        _refuse_divergence(problem, self.student, self.teacher)
+        _refuse_activations(problem, self.student, self.teacher)
         self.slopes = slopes
         if self.higher and self.kinked:
             raise NotYetError(
@@ -246,7 +247,7 @@ class Quadrature:
                     _ = [*self._kinks_in(factors)]
         self.tolerance, self.within = tolerance, within
         if rule is None:
-            choice = self.by_number.choice(tolerance, limited)
+            choice = self.by_number.choice(tolerance, LAST if limited else None)
             self.rule, self.error, self.pair_error = chosen_rule(choice)
         else:
             search = self.by_number.search
@@ -513,7 +514,11 @@ class Quadrature:
             kinks=self._kink_constants,
             family="plane" if self.in_planes else "kinked" if self.kinked else "smooth",
             at_zero=self.at_zero,
-            rough=bool(self.slopes or self.student.slope_jumps or self.teacher.slope_jumps),
+            rough=bool(
+                self.teacher.jumps
+                if self.in_planes
+                else self.slopes or self.student.slope_jumps or self.teacher.slope_jumps
+            ),
             even=self.student.parity * self.teacher.parity == 1,
             biased=self.biased,
             of_what=f"the activations {student!r} and {teacher!r}",
@@ -569,6 +574,9 @@ class Quadrature:
         return any(max(kinds) > _TEACHER + 1 for kinds in self._of_stated_rules)
 
 
+MOST_KINKS = 4
+"""Of a factor whose means go over points of planes."""
+
 FINEST_KINKED_SLOPES = 1e-6
 """The finest that is asked of derivatives of means with kinks, where the rule may be limited."""
 
@@ -623,9 +631,9 @@ def _by_rule_of_slopes(function: Function) -> Function:
 def in_planes(
     problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
 ) -> bool:
-    """Return whether means of four factors may go over points of planes: one kink, no biases."""
-    one = len(student.kinks) < 2 and len(teacher.kinks) < 2
-    return one and not problem.rule.biases and not problem.rule.stated
+    """Return whether means of four factors may go over points of planes: few kinks, no biases."""
+    few = max(len(student.kinks), len(teacher.kinks)) <= MOST_KINKS
+    return few and not problem.rule.biases and not problem.rule.stated
 
 
 def _numbers(kinds: tuple[Kind, ...]) -> Kinds:
@@ -653,10 +661,12 @@ def _name_of(kind: Kind) -> str:
     return f"{name}_{_ORDERS[order]}_derivative" if order else name
 
 
-def _refuse_divergence(
+def _refuse_activations(
     problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
 ) -> None:
-    """Student activations for which the noise of the update does not exist."""
+    """Refuse student activations for which the noise of the update does not exist, and any that
+    quadrature cannot treat.
+    """
     student.refuse_jumps()
     for activation in (student, teacher):
         limit = existence((activation.expression) ** 2, X)
@@ -665,3 +675,4 @@ def _refuse_divergence(
                 f"{student.noise_diverges} (teacher {problem.teacher.text!r}): {limit.reason}; "
                 "choose a slower growing activation"
             )
+        activation.refuse_steepness()

@@ -31,6 +31,8 @@ NEARLY = 1.5
 tolerance."""
 MOST_TAKEN = 3
 """How many coarser rules are searched for that."""
+LAST = 1e-4
+"""The share of the largest mean beyond which an error makes means worthless."""
 JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0, 10.5)
 JOINT_PANELS = (3.0, 2.2, 1.6, 1.2, 0.9, 0.65)
 
@@ -40,7 +42,8 @@ def coarsest(
     error_of: Callable[[AnyRule, float], float],
     tolerance: float,
     of_what: str,
-    limited: bool,
+    largest: float,
+    last: float | None,
     argument: str | None = None,
     where_hard: Callable[[AnyRule], float] | None = None,
 ) -> tuple[AnyRule, float]:
@@ -51,12 +54,14 @@ def coarsest(
         error_of: The largest error that a search finds of a rule; it may end above a number.
         tolerance: Bound on the error.
         of_what: What means are of, for messages.
-        limited: Take the finest rule where none does, or a coarser one that is as good.
-        argument: What is to blame for means that are not finite.
+        largest: The largest mean.
+        last: The share of the largest mean that the error may be where no rule keeps the
+            tolerance: the finest is taken then, or a coarser one that is as good. None to keep it.
+        argument: What is to blame for means that are not accurate.
         where_hard: The largest error of a rule where the searches so far found large ones.
 
     Raises:
-        NotYetError: A mean is not finite in double precision.
+        NotYetError: A mean is not finite in double precision, or no rule is accurate at all.
         ToleranceError: No rule keeps the tolerance.
     """
 
@@ -74,12 +79,18 @@ def coarsest(
         error = finite(rule, tolerance)
         if error <= tolerance:
             return rule, error
-    best = rules[-1]
-    if limited and where_hard is not None:
-        best = _as_good_as_finest(rules, finite, where_hard)
-    # what it does, all of the search
-    error = finite(best, math.inf)
-    if limited:
+    best, most = rules[-1], (LAST if last is None else last) * largest
+    if last is not None and where_hard is not None:
+        best = _as_good_as_finest(rules, finite, where_hard, most)
+    error = finite(best, most)
+    if error > most:
+        raise NotYetError(
+            f"not yet: quadrature of {of_what} is not accurate: the best rule leaves an error of "
+            f"at least {error:.1e} where the largest mean is {largest:.1e}; choose functions that "
+            "vary more slowly or are smoother",
+            argument=argument,
+        )
+    if last is not None:
         return best, error
     raise ToleranceError(
         f"tolerance {tolerance:g}: the best affordable quadrature for {of_what} reaches "
@@ -91,16 +102,19 @@ def _as_good_as_finest(
     rules: Sequence[AnyRule],
     error_of: Callable[[AnyRule, float], float],
     where_hard: Callable[[AnyRule], float],
+    most: float,
 ) -> AnyRule:
     """Return the coarsest rule whose errors are nearly those of the finest where they are large.
 
     Beyond it only the time of runs grows. Every rule that is taken is searched for worse places,
-    which the finest one then has to be better at.
+    which the finest one then has to be better at. An error above ``most`` ends a search.
     """
     for _ in range(MOST_TAKEN):
         least = where_hard(rules[-1])
+        if least > most:
+            break
         rule = next(each for each in rules if where_hard(each) <= NEARLY * least)
-        error_of(rule, math.inf)
+        error_of(rule, most)
         if where_hard(rule) <= NEARLY * where_hard(rules[-1]):
             return rule
     return rules[-1]
@@ -162,31 +176,32 @@ def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) 
     return MeanRule(panel, four, two)
 
 
-def plane_rule(
-    points: float, tolerance: float, tail: float, slope_jumps: bool, even: bool
-) -> MeanRule:
-    """Pieces of the lines of a plane, for factors with one kink and fields without biases.
+def plane_rule(points: float, tolerance: float, tail: float, jumps: bool, even: bool) -> MeanRule:
+    """Pieces of the lines of a plane, for factors with few kinks and fields without biases.
 
     Args:
         points: How many a piece of usual length has.
         tolerance: Bound on the error of means.
         tail: The t beyond which the largest integrand is negligible.
-        slope_jumps: Whether slopes jump at kinks, or a teacher does.
+        jumps: Whether factors jump whose fields do not span the plane.
         even: Whether no mean changes when all fields change their signs.
     """
-    panels = kinked_rule(1.0, tolerance, tail, slope_jumps)
+    panels = kinked_rule(1.0, tolerance, tail, True)
     digits = math.log(10 / tolerance)
     reach = round(max(math.sqrt(2 * digits) + 0.2, tail), 1)
     negligible = round(1.05 * math.log(100 / tolerance), 1)
     polynomials = round(0.7 * negligible, 1)
-    four = points, negligible, reach, 1.0, 0.02 * tolerance, float(even), ALONG_LINES, polynomials
-    return with_sectors(MeanRule(1 / points, four, (*panels.two, 0.0, float(even))), SECTORS[-1])
+    floor, rests = 0.02 * tolerance, 0.0 if jumps else 0.005 * tolerance
+    four = points, negligible, reach, 1.0, floor, float(even), ALONG_LINES, polynomials, rests
+    return MeanRule(1 / points, four, (*panels.two, 1.4 * points))
 
 
 def with_sectors(rule: MeanRule, sectors: tuple[float, float]) -> MeanRule:
-    """Return a rule with other points of sectors, see :data:`SECTORS`."""
-    panels, even = rule.two[:7], rule.two[8]
-    return MeanRule(rule.step, rule.four, (*panels, sectors[0], even, sectors[1]))
+    """Return a rule of planes with these points of sectors for means of two, see
+    :data:`SECTORS`.
+    """
+    two = *rule.two[:7], sectors[0], rule.four[5], sectors[1]
+    return MeanRule(rule.step, rule.four, two)
 
 
 JointRule = tuple[float, ...]
@@ -231,10 +246,15 @@ def _finer_panels(numbers: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _finer_plane(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    points, digits, reach, scale, floor, even, *_ = numbers
+    points, digits, reach, scale, floor, even, _, _, rests = numbers
     # nothing along lines: what they give is held against points of a plane
     numbers = 1.4 * points, 1.2 * digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
-    return *numbers, math.inf, 0.0
+    return *numbers, math.inf, 0.0, 0.01 * rests
+
+
+def _finer_lines(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    *panels, points = numbers
+    return *_finer_panels(tuple(panels)), 1.4 * points
 
 
 def _finer_sectors(numbers: tuple[float, ...]) -> tuple[float, ...]:
@@ -243,5 +263,8 @@ def _finer_sectors(numbers: tuple[float, ...]) -> tuple[float, ...]:
     return *_finer_panels(tuple(panels)), math.ceil(1.3 * points), even, radii
 
 
-_FINER = {5: _finer_steps, 8: _finer_plane, 7: _finer_panels, 10: _finer_sectors}
-"""By how many numbers a rule has: equal steps, pieces of a plane, panels, panels and sectors."""
+_FINER = {5: _finer_steps, 9: _finer_plane, 7: _finer_panels}
+_FINER |= {8: _finer_lines, 10: _finer_sectors}
+"""By how many numbers a rule has: equal steps, pieces of a plane, panels; panels and what lines or
+sectors have.
+"""

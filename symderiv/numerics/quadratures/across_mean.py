@@ -1,4 +1,4 @@
-r"""Means of four factors with a kink each, two of them nearly opposite beside the others' plane.
+r"""Means of four factors with kinks, two of them nearly opposite beside the others' plane.
 
 What y and z have in the plane of x1 and x2, and the η that their rests share (``plane_mean``), span
 a plane of their own. The two planes meet in a line, that of τ; at one τ, the first two factors are
@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
+from symderiv.numerics.quadratures.plane_lines import (
+    _LINE,
+    _cut_at,
+    _cut_where_met,
+    _most_kinks,
+    _points,
+    _write_kinks,
+)
 from symderiv.numerics.quadratures.smooth_mean import _inner
 from symderiv.numerics.quadratures.smoothed import (
     _TABLE,
@@ -98,7 +105,8 @@ def _points_of_meeting(
                 ratio = both / own
                 rest = _root_left(square - both * ratio, 4.0 * square)
                 field = 0.0, rows[a, 0] - ratio * rows[b, 0], rest
-                count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule, 0.4)
+                met = kinks[a], kinks[b]
+                count = _cut_where_met(cuts, count, met, ratio, field, rule)
     return _points(cuts, count, 0.0, rule, line)
 
 
@@ -154,14 +162,16 @@ def _given_polynomials(
 
 def _smoothed_products(
     rule: np.ndarray,
-    kinds: tuple[int, int],
+    factors: tuple[np.ndarray, np.ndarray],
     tables: np.ndarray,
     fields: np.ndarray,
     line: np.ndarray,
     products: np.ndarray,
 ) -> None:
-    """Write weights times F(y) G(z) along a line; rows of fields are place, step and rest."""
-    count = products.size
+    """Write weights times F(y) G(z) along a line; rows of fields are place, step and rest, of
+    factors these and their kinks.
+    """
+    (kinds, kinks), count = factors, products.size
     places, values = np.empty(count), np.empty(count)
     at, x = np.empty(count, np.int64), np.empty(count)
     for q in range(count):
@@ -173,10 +183,9 @@ def _smoothed_products(
             _placed(tables[n], places, 0.0, at, x)
             _powers(tables[n], 0, at, x, values)
         else:
-            kink = _kink_of(kinds[n])
             for q in range(count):
-                places[q] += kink
-            quadrature_factors(kinds[n], places, values)
+                places[q] += kinks[2 + n, 0]
+            quadrature_factors(kinds[2 + n], places, values)
         for q in range(count):
             products[q] *= values[q]
 
@@ -237,22 +246,29 @@ def _across(
         parts: Parts of all fields in the plane.
         correlation: What the rests of the last two have.
     """
-    rows, kinks, sums = np.empty((4, 4)), np.empty(4), np.zeros(3)
-    kappa = _turned(parts, places, correlation, rows)
-    of_t, of_zeta, tables = np.empty((4, 3)), np.empty((4, 3)), np.empty((2, _TABLE))
-    _seen_from_lines(rows, kappa, of_t, of_zeta)
+    rows, own, sums = np.empty((4, 4)), np.empty(4, np.int64), np.zeros(3)
     for a in range(4):
-        kinks[a] = _kink_of(kinds[a])
-        if a > 1 and rows[a, 3] > rule[4]:
-            far = rule[2] * math.hypot(of_zeta[a, 0], of_zeta[a, 1]) + abs(kinks[a])
-            _smoothed_table(kinds[a], kinks[a], rows[a, 3], far, rule[3], tables[a - 2])
+        own[a] = kinds[a]
+    several = _most_kinks(own)
+    kinks = np.empty((4, several))
+    _write_kinks(own, kinks)
+    kappa = _turned(parts, places, correlation, rows)
+    of_t, of_zeta, tables = np.empty((4, 3)), np.empty((4, 3)), np.empty((2, several * _TABLE))
+    _seen_from_lines(rows, kappa, of_t, of_zeta)
+    for a in range(2, 4):
+        if rows[a, 3] > rule[4]:
+            far = rule[2] * math.hypot(of_zeta[a, 0], of_zeta[a, 1])
+            _smoothed_table(own[a], kinks[a], rows[a, 3], far, rule[3], tables[a - 2])
     size = 1 if kappa == 0.0 else 2 + math.ceil(rule[7] / -math.log(abs(kappa)))
     denser = rule.copy()
     denser[0] *= max(1.0, _DENSER / math.sqrt(1.0 - kappa * kappa))
     least = abs(kappa) / math.sqrt(1.0 - kappa * kappa)
-    cuts, lines, now = np.empty((12, 2)), np.empty((3, 2, _LINES)), np.empty((2, 3))
+    cuts = np.empty((kinks.size * kinks.size + 2, 2))
+    lines, now = np.empty((3, 2, _LINES)), np.empty((2, 3))
     even = rule[5] > 0.0
-    for m in range(_points_of_meeting(rows, kinks, cuts, rule, lines[0])):
+    taus = _points_of_meeting(rows, kinks, cuts, rule, lines[0])
+    sums[:] = 0.0 if taus == 0 or lines[0, 0, 0] < math.inf else math.nan
+    for m in range(taus):
         tau, weight = lines[0, 0, m], lines[0, 1, m] * (2.0 if even else 1.0)
         if even and tau < 0.0:
             continue
@@ -260,9 +276,9 @@ def _across(
         others = _points_at(tau, of_zeta, kinks, cuts, denser, least, lines[2])
         given, products = np.empty(count), np.empty(others)
         for n in range(2):
-            now[n, 0] = of_zeta[2 + n, 0] * tau - kinks[2 + n]
+            now[n, 0] = of_zeta[2 + n, 0] * tau - kinks[2 + n, 0]
             now[n, 1], now[n, 2] = of_zeta[2 + n, 1], rows[2 + n, 3]
-        _smoothed_products(rule, (kinds[2], kinds[3]), tables, now, lines[2], products)
+        _smoothed_products(rule, (own, kinks), tables, now, lines[2], products)
         t, zeta = lines[1, 0, :count], lines[2, 0, :others]
         _given_polynomials((kappa, size), t, zeta, products, given)
         for p in range(count):

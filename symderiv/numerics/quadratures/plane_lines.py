@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # what stands in the module
         return np.zeros(kind)
 
 
-_LINE = 2000  # points of a line, at most
+_LINE = 6000  # points of a line, at most
 _SMOOTH = 0.6  # layers wider than this, in t, are no layers
 _NO_CUT = 100.0
 _FAR = 2.0  # from a cut, in t, its layer is of no concern
@@ -32,10 +32,20 @@ _MOVED = 1.0  # and how many more as they move
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
-def _kink_of(kind: int) -> float:
-    """Return the kink of a factor, or zero for one without."""
-    kinks = quadrature_kinks(kind)
-    return kinks[0] if kinks.size > 0 else 0.0
+def _most_kinks(kinds: np.ndarray) -> int:
+    """Return how many kinks a factor has at most, and at least one."""
+    most = 1
+    for a in range(kinds.size):
+        most = max(most, quadrature_kinks(kinds[a]).size)
+    return most
+
+
+def _write_kinks(kinds: np.ndarray, kinks: np.ndarray) -> None:
+    """Write kinks of factors in rows: the last one again where there are fewer, zero for none."""
+    for a in range(kinds.size):
+        own = quadrature_kinks(kinds[a])
+        for k in range(kinks.shape[1]):
+            kinks[a, k] = own[min(k, own.size - 1)] if own.size > 0 else 0.0
 
 
 def _cut(cuts: np.ndarray, count: int, place: float, width: float) -> int:
@@ -55,12 +65,12 @@ def _cut(cuts: np.ndarray, count: int, place: float, width: float) -> int:
 def _cut_at(
     cuts: np.ndarray,
     count: int,
-    kink: float,
+    kinks: np.ndarray,
     field: _Three,
     rule: np.ndarray,
     counted: float,
 ) -> int:
-    """Add where a field of mean, slope and rest meets its kink.
+    """Add where a field of mean, slope and rest meets its kinks.
 
     The last row of the cuts says how far fields move with t at most, in units of what they vary on;
     its second number leaves layers out that are cut.
@@ -68,16 +78,35 @@ def _cut_at(
     mean, slope, rest = field
     if slope == 0.0:
         return count
-    place, width, own = (kink - mean) / slope, rest / abs(slope), rule[3] / abs(slope)
-    far, layer = abs(place) > rule[2] + 8.0 * width, width > rule[4]
-    moved = 1.0 / min(width, own) if layer and not far else 1.0 / own
-    moved, last, none = counted * moved, cuts.shape[0] - 1, width >= _SMOOTH or far
-    cuts[last, 0] = max(cuts[last, 0], moved)
-    cuts[last, 1] = max(cuts[last, 1], moved if none else counted / own)
-    if none:
-        return count
-    # a kink proper is as wide as what is behind it
-    return _cut(cuts, count, place, min(2.5 * width, own) if layer else own)
+    width, own, last = rest / abs(slope), rule[3] / abs(slope), cuts.shape[0] - 1
+    layer = width > rule[4]
+    for k in range(kinks.size):
+        place = (kinks[k] - mean) / slope
+        far = abs(place) > rule[2] + 8.0 * width
+        moved = 1.0 / min(width, own) if layer and not far else 1.0 / own
+        moved, none = counted * moved, width >= _SMOOTH or far
+        cuts[last, 0] = max(cuts[last, 0], moved)
+        cuts[last, 1] = max(cuts[last, 1], moved if none else counted / own)
+        if not none:
+            # a kink proper is as wide as what is behind it
+            count = _cut(cuts, count, place, min(2.5 * width, own) if layer else own)
+    return count
+
+
+def _cut_where_met(
+    cuts: np.ndarray,
+    count: int,
+    kinks: tuple[np.ndarray, np.ndarray],
+    ratio: float,
+    field: _Three,
+    rule: np.ndarray,
+) -> int:
+    """Add where kinks of two fields meet; the field is one less ``ratio`` times the other."""
+    (own, others), (mean, slope, rest) = kinks, field
+    for k in range(others.size):
+        moved = mean + ratio * others[k], slope, rest
+        count = _cut_at(cuts, count, own, moved, rule, 0.4)
+    return count
 
 
 def _piece(

@@ -1,4 +1,4 @@
-r"""Means of four factors that have a kink each, over points of the plane of two fields.
+r"""Means of four factors with kinks, over points of the plane of two fields.
 
 The first two fields span a plane, with independent t1 and t2 of variance one. Given these, another
 field is y + s ξ; its factor counts as F(y) = E[f(y + s ξ)] (``smoothed``), two others as
@@ -13,12 +13,14 @@ rest give a few. Others are integrated along lines (``across_mean``), and nearly
 fields that are nearly in the plane over that of the second field, in pieces.
 
 The lines of t1 and t2 are cut where factors of the plane have their kinks and where other factors
-are nearly in the plane: a kink of y is seen over a width s (``plane_lines``).
+are nearly in the plane: a kink of y is seen over a width s (``plane_lines``). Kinks of a factor are
+in a row; places of its field are distances from the first one.
 
 ``rule`` is a constant of the module: 0 points of a piece of usual length, 1 what is negligible, in
 exponents, 2 reach in t, 3 scale on which factors vary away from kinks, 4 widths below are none, 5
 whether no mean changes when all fields change their signs, 6 correlations of rests below are summed
-over η, 7 what is negligible among polynomials. Text for modules.
+over η, 7 what is negligible among polynomials, 8 rests are none whose products with others are a
+smaller part of what a field has in the plane. Text for modules.
 """
 
 from __future__ import annotations
@@ -36,17 +38,25 @@ from symderiv.numerics.quadratures.noise_mean import (
     _parts_in_plane,
     _spread,
 )
-from symderiv.numerics.quadratures.plane_lines import _LINE, _cut_at, _kink_of, _points
+from symderiv.numerics.quadratures.plane_lines import (
+    _LINE,
+    _cut_at,
+    _cut_where_met,
+    _most_kinks,
+    _points,
+    _write_kinks,
+)
 from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
 from symderiv.numerics.quadratures.smoothed import (
+    _POWERS,
     _TABLE,
     _orders_at,
     _placed,
     _powers,
-    _smoothed_at,
     _smoothed_table,
     _speeds_of,
 )
+from symderiv.numerics.quadratures.tensor_mean import _root_left
 
 if TYPE_CHECKING:  # what stands in the module
     from symderiv.numerics.quadratures.tensor_mean import (
@@ -92,9 +102,11 @@ def _cuts_of_first(
                 if own > 0.0:
                     # field a less what field b explains of it beyond t1
                     ratio = both / own
-                    rest = parts[a, 1] ** 2 + parts[a, 2] ** 2 - both * ratio
-                    field = 0.0, parts[a, 0] - ratio * parts[b, 0], math.sqrt(max(rest, 0.0))
-                    count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule, 0.4)
+                    square = parts[a, 1] ** 2 + parts[a, 2] ** 2
+                    rest = _root_left(square - both * ratio, 4.0 * square)
+                    field = 0.0, parts[a, 0] - ratio * parts[b, 0], rest
+                    met = kinks[a], kinks[b]
+                    count = _cut_where_met(cuts, count, met, ratio, field, rule)
     return count
 
 
@@ -120,7 +132,8 @@ def _cuts_of_second(
                 rest = parts[a, 2] * math.sqrt(1.0 - rests[a, b] * rests[a, b])
                 slope = parts[a, 1] - ratio * parts[b, 1]
                 field = (parts[a, 0] - ratio * parts[b, 0]) * t1, slope, rest
-                count = _cut_at(cuts, count, kinks[a] - ratio * kinks[b], field, rule, 0.4)
+                met = kinks[a], kinks[b]
+                count = _cut_where_met(cuts, count, met, ratio, field, rule)
     return count
 
 
@@ -185,7 +198,7 @@ def _shared_rests(
 
 def _aligned_rests(
     rule: np.ndarray,
-    kinds: tuple[int, int],
+    factors: tuple[int, int, np.ndarray, np.ndarray],
     table: np.ndarray,
     rests: _Three,
     places: tuple[np.ndarray, np.ndarray],
@@ -193,78 +206,92 @@ def _aligned_rests(
     values: np.ndarray,
 ) -> None:
     """Write the same for nearly aligned rests, at points with these squares of their distances;
-    the table is of f given the second field.
+    the table is of f given the second field, ``factors`` are both and their kinks.
     """
+    kind1, kind2, kinks1, kinks2 = factors
     width1, width2, correlation = rests
     left = width1 * math.sqrt(1.0 - correlation * correlation)
     shift = width1 * correlation
-    kink1, kink2 = _kink_of(kinds[0]), _kink_of(kinds[1])
-    line, cuts = np.empty((2, _LINE)), np.empty((4, 2))
+    line, cuts = np.empty((2, _LINE)), np.empty((2 * kinks1.size + 2, 2))
+    at, x = np.empty(_LINE, np.int64), np.empty(_LINE)
+    at_first, at_second = np.empty(_LINE), np.empty(_LINE)
+    own, others = np.empty(_LINE), np.empty(_LINE)
     for p in range(values.size):
-        first, second = places[0][p], places[1][p]
+        first, second = kinks1[0] + places[0][p], kinks2[0] + places[1][p]
         cuts[:] = 0.0
-        cut_count = _cut_at(cuts, 0, 0.0, (second, width2, 0.0), rule, 1.0)
-        cut_count = _cut_at(cuts, cut_count, 0.0, (first, shift, left), rule, 1.0)
-        total = 0.0
-        for n in range(_points(cuts, cut_count, squares[p], rule, line)):
+        cut_count = _cut_at(cuts, 0, kinks2, (second, width2, 0.0), rule, 1.0)
+        cut_count = _cut_at(cuts, cut_count, kinks1, (first, shift, left), rule, 1.0)
+        count = _points(cuts, cut_count, squares[p], rule, line)
+        for n in range(count):
             t = line[0, n]
-            other = quadrature_factor(kinds[1], kink2 + second + width2 * t)
-            if left > rule[4]:
-                other *= _smoothed_at(table, first + shift * t, 0)
-            else:
-                other *= quadrature_factor(kinds[0], kink1 + first + shift * t)
-            total += line[1, n] * other
+            at_first[n] = shift * t + (places[0][p] if left > rule[4] else first)
+            at_second[n] = second + width2 * t
+        quadrature_factors(kind2, at_second[:count], others[:count])
+        if left > rule[4]:
+            _placed(table, at_first[:count], 0.0, at[:count], x[:count])
+            _powers(table, 0, at[:count], x[:count], own[:count])
+        else:
+            quadrature_factors(kind1, at_first[:count], own[:count])
+        total = 0.0
+        for n in range(count):
+            total += line[1, n] * others[n] * own[n]
         values[p] = total
 
 
 def _rest_tables(
     rule: np.ndarray,
-    kinds: tuple[int, int],
+    factors: tuple[int, int, np.ndarray, np.ndarray],
     rests: _Three,
     far: tuple[float, float],
     tables: np.ndarray,
 ) -> None:
     """Write the tables that the mean of two rests needs; ``far`` is how far fields go without."""
-    width1, correlation = rests[0], rests[2]
+    kind1, kind2, kinks1, kinks2 = factors
+    width1, width2, correlation = rests
     both = abs(correlation)
     if both > _ALIGNED:
         left = width1 * math.sqrt(1.0 - correlation * correlation)
         if left > rule[4]:
             most = far[0] + rule[2] * width1
-            _smoothed_table(kinds[0], _kink_of(kinds[0]), left, most, rule[3], tables[0])
+            _smoothed_table(kind1, kinks1, left, most, rule[3], tables[0])
         return
-    root = math.sqrt(both)
-    for n in range(2):
-        width = rests[n]
-        most = far[n] + width * root * _MOST_ETA
-        own = width * math.sqrt(1.0 - both)
-        _smoothed_table(kinds[n], _kink_of(kinds[n]), own, most, rule[3], tables[n])
+    reach, own = math.sqrt(both) * _MOST_ETA, math.sqrt(1.0 - both)
+    most1, most2 = far[0] + width1 * reach, far[1] + width2 * reach
+    _smoothed_table(kind1, kinks1, width1 * own, most1, rule[3], tables[0])
+    _smoothed_table(kind2, kinks2, width2 * own, most2, rule[3], tables[1])
 
 
 def _tables_of_plane(
     rule: np.ndarray,
-    kinds: np.ndarray,
+    factors: tuple[np.ndarray, np.ndarray],
     parts: np.ndarray,
     of_two: tuple[np.ndarray, np.ndarray],
     tables: np.ndarray,
     of_rests: np.ndarray,
 ) -> None:
     """Write tables of all fields that are not in a plane, and of each two of them whose rests share
-    η or are nearly aligned; ``of_two`` are correlations of rests and orders.
+    η or are nearly aligned; ``factors`` are theirs with the kinks, ``of_two`` are correlations of
+    rests and orders.
     """
-    rests, orders = of_two
+    (kinds, kinks), (rests, orders) = factors, of_two
     fields = parts.shape[0]
     far = np.empty(fields)
     for a in range(fields):
-        kink = _kink_of(kinds[a])
-        far[a] = rule[2] * math.sqrt(parts[a, 0] ** 2 + parts[a, 1] ** 2) + abs(kink)
+        far[a] = rule[2] * math.sqrt(parts[a, 0] ** 2 + parts[a, 1] ** 2)
         if parts[a, 2] > rule[4]:
-            _smoothed_table(kinds[a], kink, parts[a, 2], far[a], rule[3], tables[a])
+            _smoothed_table(kinds[a], kinks[a], parts[a, 2], far[a], rule[3], tables[a])
     for a in range(fields):
         for b in range(a):
             if orders[a, b] == 0 and rests[a, b] <= 1.0:
                 both, reach = (parts[a, 2], parts[b, 2], rests[a, b]), (far[a], far[b])
-                _rest_tables(rule, (kinds[a], kinds[b]), both, reach, of_rests[a, b])
+                two = kinds[a], kinds[b], kinks[a], kinks[b]
+                _rest_tables(rule, two, both, reach, of_rests[a, b])
+
+
+def _cuts_at_most(kinks: np.ndarray) -> int:
+    """Return how many rows of cuts a line needs."""
+    most = kinks.size * kinks.size
+    return most + 2
 
 
 def _line_of_second(
@@ -275,11 +302,10 @@ def _line_of_second(
 ) -> int:
     """Write points and weights of t2 at one t1; return their number."""
     pair, parts, rests, kinks = plane
-    fields = parts.shape[0]
     if parts[pair[1], 1] == 0.0:
         line[0, 0], line[1, 0] = 0.0, 1.0
         return 1
-    cuts = np.empty((fields * fields + 2, 2))
+    cuts = np.empty((_cuts_at_most(kinks), 2))
     cut_count = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
     if cut_count == 0:
         square_left = rule[2] * rule[2] - t1 * t1
@@ -312,7 +338,7 @@ def _slow_points(moved: float, negligible: float, room: float, line: np.ndarray)
 
 def _values_on_line(
     rule: np.ndarray,
-    kinds: np.ndarray,
+    factors: tuple[np.ndarray, np.ndarray],
     rests: np.ndarray,
     tables: tuple[np.ndarray, np.ndarray, np.ndarray],
     places: np.ndarray,
@@ -320,9 +346,10 @@ def _values_on_line(
 ) -> None:
     """Write the average of every field's square, and f^n, at distances from their kinks.
 
-    ``tables`` are those of all fields, their speeds, and how many n are needed.
+    ``factors`` are those of all fields with their kinks, ``tables`` theirs, their speeds, and how
+    many n are needed.
     """
-    count = places.shape[1]
+    (kinds, kinks), count = factors, places.shape[1]
     at, x = np.empty(count, np.int64), np.empty(count)
     for a in range(places.shape[0]):
         if rests[a] > rule[4]:
@@ -335,7 +362,7 @@ def _values_on_line(
             else:
                 _powers(tables[0][a], 0, at, x, values[1, a])
         else:
-            kink = _kink_of(kinds[a])
+            kink = kinks[a, 0]
             # one field of a plane stands still along the line
             still = count > 0 and places[a, 0] == places[a, count - 1]
             for p in range(count):
@@ -369,7 +396,7 @@ def _weights_along(
 
 def _add_line(
     rule: np.ndarray,
-    fields_of: tuple[np.ndarray, np.ndarray, np.ndarray],
+    fields_of: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     of_rests: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     on_line: tuple[np.ndarray, np.ndarray, np.ndarray],
     weights: np.ndarray,
@@ -379,15 +406,15 @@ def _add_line(
 
     Args:
         rule: The numbers.
-        fields_of: Factors of all fields, their parts in the plane, correlations of rests; two
-            fields with a correlation above one are left out.
+        fields_of: Factors of all fields, their kinks, parts in the plane, correlations of rests;
+            two fields with a correlation above one are left out.
         of_rests: Points of η, their numbers, tables, and orders, for each two fields.
-        on_line: Distances from kinks, averages of squares and f^n, and squares of distances from
-            the origin.
+        on_line: Distances from first kinks, averages of squares and f^n, and squares of distances
+            from the origin.
         weights: Weights of points times slopes.
         means: What is added to.
     """
-    (kinds, parts, rests), (etas, sizes, tables, orders) = fields_of, of_rests
+    (kinds, kinks, parts, rests), (etas, sizes, tables, orders) = fields_of, of_rests
     places, values, squares = on_line
     count = places.shape[1]
     together = np.empty(count)
@@ -404,7 +431,7 @@ def _add_line(
             elif sizes[a, b] > 0:
                 _shared_rests((etas[a, b], sizes[a, b]), tables[a, b], both, at, together)
             else:
-                own = kinds[a], kinds[b]
+                own = kinds[a], kinds[b], kinks[a], kinks[b]
                 _aligned_rests(rule, own, tables[a, b, 0], both, at, squares, together)
             for n in range(3):
                 means[n, a, b] += _inner(weights[n], together)
@@ -452,6 +479,18 @@ def _how_rests_go(
     return most
 
 
+def _leave_out_rests(rule: np.ndarray, parts: np.ndarray) -> None:
+    """Set rests to zero that add nothing: where factors do not jump, means change by their products
+    with any rest over the width in the plane.
+    """
+    most = 0.0
+    for a in range(parts.shape[0]):
+        most = max(most, parts[a, 2])
+    for a in range(parts.shape[0]):
+        if parts[a, 2] * most < rule[8] * math.hypot(parts[a, 0], parts[a, 1]):
+            parts[a, 2] = 0.0
+
+
 def _means_of_plane(
     rule: np.ndarray,
     kinds: np.ndarray,
@@ -471,21 +510,24 @@ def _means_of_plane(
         means: Shape (3, fields, fields): with the square of the first slope, both, and the square
             of the second one.
     """
-    (i, j), fields = pair, kinds.size
-    parts, kinks = _parts_in_plane(covariance, i, j), np.empty(fields)
+    (i, j), fields, several = pair, kinds.size, _most_kinks(kinds)
+    parts, kinks = _parts_in_plane(covariance, i, j), np.empty((fields, several))
+    _write_kinks(kinds, kinks)
+    _leave_out_rests(rule, parts)
     rests, etas = np.empty((fields, fields)), np.empty((fields, fields, 2, _ETAS))
     orders, sizes = np.empty((fields, fields), np.int64), np.empty((fields, fields), np.int64)
     most = _how_rests_go(rule, covariance, parts, pair, (rests, orders, sizes, etas))
-    tables, of_rests = np.empty((fields, _TABLE)), np.empty((fields, fields, 2, _TABLE))
-    _tables_of_plane(rule, kinds, parts, (rests, orders), tables, of_rests)
-    speeds = np.zeros((fields, 28))
+    long = several * _TABLE
+    tables, of_rests = np.empty((fields, long)), np.empty((fields, fields, 2, long))
+    _tables_of_plane(rule, (kinds, kinks), parts, (rests, orders), tables, of_rests)
+    speeds = np.zeros((fields, long // _POWERS))
     for a in range(fields):
-        kinks[a] = _kink_of(kinds[a])
         if orders[a, a] > 1:
             _speeds_of(tables[a], parts[a, 2], speeds[a])
-    line1, line2, cuts = np.empty((2, _LINE)), np.empty((2, _LINE)), np.empty((fields**2 + 2, 2))
+    line1, line2 = np.empty((2, _LINE)), np.empty((2, _LINE))
+    cuts = np.empty((_cuts_at_most(kinks), 2))
     first = _points(cuts, _cuts_of_first(parts, rests, kinks, pair, cuts, rule), 0.0, rule, line1)
-    means[:] = 0.0
+    means[:] = 0.0 if first == 0 or line1[0, 0] < math.inf else math.nan
     # where no mean changes when all fields change their signs, half of the plane is enough
     even = rule[5] > 0.0
     for n1 in range(first):
@@ -501,13 +543,12 @@ def _means_of_plane(
                 weights[n, p] *= weight
         for a in range(fields):
             for p in range(count):
-                places[a, p] = parts[a, 0] * t1 + parts[a, 1] * line2[0, p] - kinks[a]
+                places[a, p] = parts[a, 0] * t1 + parts[a, 1] * line2[0, p] - kinks[a, 0]
         values, left = np.empty((1 + most, fields, count)), parts[:, 2].copy()
-        _values_on_line(rule, kinds, left, (tables, speeds, orders), places, values)
+        _values_on_line(rule, (kinds, kinks), left, (tables, speeds, orders), places, values)
         on_line, how = (places, values, squares), (etas, sizes, of_rests, orders)
-        _add_line(rule, (kinds, parts, rests), how, on_line, weights, means)
-    fields_of = kinds, parts, rests
-    _add_left_out(rule, fields_of, slopes, pair, covariance, means)
+        _add_line(rule, (kinds, kinks, parts, rests), how, on_line, weights, means)
+    _add_left_out(rule, (kinds, parts, rests), slopes, pair, covariance, means)
 
 
 def _add_left_out(

@@ -1,10 +1,14 @@
 r"""Averages of one factor over what is left of its field, as a table: F(y) = E[f(y + s ξ)].
 
-The factor is analytic on either side of one kink. Within seven and a half s of the kink, F is the
+The factor is analytic on either side of its kink. Within seven and a half s of the kink, F is the
 integral of f against a Gaussian weight that, in units of s, is the same for all factors and all s:
 so a constant matrix takes the values of f at fixed places to polynomials in twelve panels. Farther
 away f is analytic as far as the weight reaches, and up to ten points of the Gauss-Hermite rule give
-F; panels grow there with the distance. Text for modules.
+F; panels grow there with the distance.
+
+A factor with several kinks has such a table for each of them, for what is nearest to it; where the
+weight reaches another kink, the integral is in pieces. Distances are from the first kink. Text for
+modules.
 """
 
 from __future__ import annotations
@@ -15,18 +19,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.nodes import _HERMITES, _LEGENDRE_12
+from symderiv.numerics.quadratures.plane_lines import _power_of_e
 from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
 
 if TYPE_CHECKING:  # what stands in the module
-    from symderiv.numerics.quadratures.tensor_mean import quadrature_factors
+    from symderiv.numerics.quadratures.tensor_mean import _Three, quadrature_factors
 
 _PANEL = 1.25  # length of the panels near the kink, in units of s
 _FAR_PANELS = 8  # at most, on each side
 _POWERS = 24  # of a panel: twelve of F, twelve of the average of the square
 _NUMBERS = 28 * _POWERS  # where the numbers behind the coefficients begin: start and cells of the
-# panels away from the kink, panels near it, and of each panel away one over its half and its middle
-_CELLS = _NUMBERS + 3 + 2 * _FAR_PANELS
-_TABLE = _CELLS + 128
+# panels away from the kink, panels near it, and of each panel away, on the right and on the left,
+# one over its half and its middle
+_CELLS = _NUMBERS + 3 + 4 * _FAR_PANELS
+_KINK = _CELLS + 128  # then comes where the kink is, and where the next one is nearer
+_TABLE = 35 * _POWERS
+_PART = 2.5  # longest part between kinks, in units of s
+_PARTS = 12  # of them without kinks; every kink adds one
 _EDGES = np.array([0.0, 1.5, 4.5, 7.5, 10.5, 14.5])
 _HALF_PLACES = np.concatenate(
     [
@@ -58,19 +67,43 @@ _SMOOTHING = np.pad(
 
 
 def _smoothed_table(
-    kind: int, kink: float, width: float, farthest: float, scale: float, table: np.ndarray
+    kind: int, kinks: np.ndarray, width: float, farthest: float, scale: float, tables: np.ndarray
 ) -> None:
-    """Write the table of a factor and its square.
+    """Write the tables of a factor and its square, one for each kink.
 
     Args:
         kind: The factor.
-        kink: Where it is not smooth.
+        kinks: Where it is not smooth, ascending; one that is repeated counts once.
         width: s, not zero.
-        farthest: How far from the kink the table is needed.
-        scale: The distance on which the factor varies away from the kink.
-        table: Shape (_TABLE,). First come coefficients of F and of that of the square, panel by
-            panel, then where panels are, and for each of 128 cells away from the kink its panel.
+        farthest: How far from zero they are needed.
+        scale: The distance on which the factor varies away from kinks.
+        tables: Shape (kinks · _TABLE,). In each first come coefficients of F and of that of the
+            square, panel by panel, then where panels are, and for each of 128 cells away from the
+            kink its panel.
     """
+    last = kinks.size - 1
+    while last > 0 and kinks[last] == kinks[last - 1]:
+        last -= 1
+    before = math.inf
+    for k in range(last, kinks.size):
+        # nothing is nearer to one that is repeated
+        tables[k * _TABLE + _KINK + 1] = math.inf
+    for k in range(last + 1):
+        table = tables[k * _TABLE : (k + 1) * _TABLE]
+        behind = 0.5 * (kinks[k + 1] - kinks[k]) if k < last else math.inf
+        far, nearest = farthest + abs(kinks[k]), min(before, behind)
+        if 2.0 * nearest > _EDGES[5] * width:
+            _near_panels(kind, kinks[k], width, far, table)
+        else:
+            around = kinks[k], -before, behind
+            _panels_of_parts(kind, kinks[: last + 1], around, width, far, table)
+        _far_panels(kind, (kinks[k], before, behind), width, far, scale, table)
+        table[_KINK], table[_KINK + 1] = kinks[k] - kinks[0], kinks[k] - kinks[0] + behind
+        before = behind
+
+
+def _near_panels(kind: int, kink: float, width: float, farthest: float, table: np.ndarray) -> None:
+    """Write the coefficients of the twelve panels around a kink; no other one is near."""
     places, values, sums = np.empty(120), np.empty(120), np.empty((2, 16))
     for q in range(120):
         places[q] = kink + width * _PLACES[q]
@@ -91,13 +124,82 @@ def _smoothed_table(
                 sums[1, n] += (a * a * w0 + b * b * w1) + (c * c * w2 + d * d * w3)
         for n in range(12):
             table[at + n], table[at + 12 + n] = sums[0, n], sums[1, n]
-    _far_panels(kind, kink, width, farthest, scale, table)
+
+
+def _parts_between(
+    kinks: np.ndarray, kink: float, width: float, u: np.ndarray, weights: np.ndarray
+) -> int:
+    """Write places around a kink, in units of the width from it, and weights of parts between all
+    kinks; return their number.
+    """
+    start, end, used = -_EDGES[5], _EDGES[5], 0
+    while start < end:
+        stop = end
+        for k in range(kinks.size):
+            place = (kinks[k] - kink) / width
+            if start < place < stop:
+                stop = place
+        count = math.ceil((stop - start) / _PART)
+        half = 0.5 * (stop - start) / count
+        for part in range(count):
+            middle = start + half * (2.0 * part + 1.0)
+            for n in range(12):
+                u[used + n] = middle + half * _LEGENDRE_12[0, n]
+                weights[used + n] = half * _LEGENDRE_12[1, n] / math.sqrt(2.0 * math.pi)
+            used += 12
+        start = stop
+    return used
+
+
+def _panels_of_parts(
+    kind: int,
+    kinks: np.ndarray,
+    around: _Three,
+    width: float,
+    farthest: float,
+    table: np.ndarray,
+) -> None:
+    """Write the same where others are near; ``around`` are the kink and where others are nearer."""
+    room = 12 * (_PARTS + kinks.size)
+    u, weights, places, values = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
+    count = _parts_between(kinks, around[0], width, u, weights)
+    for q in range(count):
+        places[q] = around[0] + width * u[q]
+    quadrature_factors(kind, places[:count], values[:count])
+    sums, squares, first = np.empty(12), np.empty(12), 0
+    for p in range(12):
+        start = _PANEL * (p - 6.0)
+        end = start + _PANEL
+        if max(start, -end) * width > farthest or end * width < around[1]:
+            continue
+        if start * width > around[2]:
+            continue
+        while first < count and u[first] < start - 7.0:
+            first += 1
+        last = first
+        while last < count and u[last] < end + 7.0:
+            last += 1
+        for q in range(12):
+            place, total, square = _PANEL_PLACES[p, q], 0.0, 0.0
+            for n in range(first, last):
+                apart = u[n] - place
+                weighted = weights[n] * values[n] * _power_of_e(-0.5 * apart * apart)
+                total += weighted
+                square += weighted * values[n]
+            sums[q], squares[q] = total, square
+        at = p * _POWERS
+        for n in range(12):
+            table[at + n] = _inner(sums, _TO_POWERS[n])
+            table[at + 12 + n] = _inner(squares, _TO_POWERS[n])
 
 
 def _far_panels(
-    kind: int, kink: float, width: float, farthest: float, scale: float, table: np.ndarray
+    kind: int, around: _Three, width: float, farthest: float, scale: float, table: np.ndarray
 ) -> None:
-    """Write what a table has away from the kink; panels are some cells long."""
+    """Write what a table has away from the kink; panels are some cells long, or end where another
+    kink is nearer: ``around`` are the kink, and how far it is to there on the left and right.
+    """
+    kink, left, right = around
     start = 6.0 * _PANEL * width
     cell = 0.15 * (scale + start)
     table[_NUMBERS], table[_NUMBERS + 1] = start, 1.0 / cell
@@ -108,13 +210,16 @@ def _far_panels(
         cells = max(math.floor(0.6 * (scale + edge) / cell), 1)
         if k == _FAR_PANELS - 1 or used + cells > 128:
             cells = 128 - used
-        length = cells * cell
-        if edge < farthest:
-            share = width / (scale + edge)
-            _far_panel(kind, kink + edge, length, width, share, table, (12 + k) * _POWERS)
-            _far_panel(kind, kink - edge, -length, width, share, table, (20 + k) * _POWERS)
-        table[_NUMBERS + 3 + 2 * k] = 2.0 / length
-        table[_NUMBERS + 4 + 2 * k] = 2.0 * edge / length + 1.0
+        length, share = cells * cell, width / (scale + edge)
+        for side in range(2):
+            sign, most = (1.0, right) if side == 0 else (-1.0, left)
+            panel, own = side * _FAR_PANELS + k, min(length, most - edge)
+            if own <= 0.0:
+                continue
+            if edge < farthest:
+                _far_panel(kind, kink + sign * edge, sign * own, width, share, table, panel)
+            table[_NUMBERS + 3 + 2 * panel] = 2.0 / own
+            table[_NUMBERS + 4 + 2 * panel] = 2.0 * edge / own + 1.0
         for q in range(used, used + cells):
             table[_CELLS + q] = k
         used += cells
@@ -128,12 +233,12 @@ def _far_panel(
     width: float,
     share: float,
     table: np.ndarray,
-    at: int,
+    panel: int,
 ) -> None:
     """Write coefficients of one panel away from the kink; ``share`` is that of the width in the
     distance on which the factor varies.
     """
-    size, left = 0, 1.0
+    size, left, at = 0, 1.0, (12 + panel) * _POWERS
     while left > 1e-13 and size < 10:
         size += 1
         left *= size * share * share
@@ -155,45 +260,52 @@ def _far_panel(
         table[at + 12 + n] = _inner(squares, _TO_POWERS[n])
 
 
-def _smoothed_at(table: np.ndarray, distance: float, first: int) -> float:
-    """Return F at a distance from the kink; ``first`` is 0, or 12 for the square."""
-    at, x = _place_in(table, distance)
-    total: float = table[at + first + 11]
-    for n in range(10, -1, -1):
-        total = total * x + table[at + first + n]
-    return total
-
-
-def _place_in(table: np.ndarray, distance: float) -> tuple[int, float]:
-    """Return where the coefficients of a panel are, and the place in the panel, from -1 to 1.
+def _place_in(tables: np.ndarray, own: int, distance: float) -> tuple[int, float]:
+    """Return where the coefficients of a panel are, and the place in the panel, from -1 to 1; the
+    table of the nearest kink begins at ``own``.
 
     Both kinds of panels are looked up: a branch that is hard to predict takes longer.
     """
-    u, far = distance * table[_NUMBERS + 2] + 6.0, abs(distance)
+    left = distance - tables[own + _KINK]
+    u, far, numbers = left * tables[own + _NUMBERS + 2] + 6.0, abs(left), own + _NUMBERS
     p = min(max(int(u), 0), 11)
-    q = min(max(int((far - table[_NUMBERS]) * table[_NUMBERS + 1]), 0), 127)
-    k = int(table[_CELLS + q])
-    x = far * table[_NUMBERS + 3 + 2 * k] - table[_NUMBERS + 4 + 2 * k]
-    side = 12 + k if distance > 0.0 else 20 + k
+    q = min(max(int((far - tables[numbers]) * tables[numbers + 1]), 0), 127)
+    k = int(tables[own + _CELLS + q])
+    side = k if left > 0.0 else _FAR_PANELS + k
+    x = far * tables[numbers + 3 + 2 * side] - tables[numbers + 4 + 2 * side]
     near = 0.0 < u < 12.0
-    return (p if near else side) * _POWERS, 2.0 * (u - p) - 1.0 if near else x
+    return own + (p if near else 12 + side) * _POWERS, 2.0 * (u - p) - 1.0 if near else x
 
 
 def _placed(
-    table: np.ndarray, places: np.ndarray, shift: float, at: np.ndarray, x: np.ndarray
+    tables: np.ndarray, places: np.ndarray, shift: float, at: np.ndarray, x: np.ndarray
 ) -> None:
-    """Write the same for many distances and a shift of all."""
-    for p in range(places.size & _BITS):
-        at[p], x[p] = _place_in(table, places[p] + shift)
+    """Write the same for many distances from the first kink, and a shift of all."""
+    count = places.size & _BITS
+    if tables.size == _TABLE:
+        for p in range(count):
+            at[p], x[p] = _place_in(tables, 0, places[p] + shift)
+        return
+    for p in range(count):
+        at[p] = 0
+    for k in range(tables.size // _TABLE):
+        border = tables[k * _TABLE + _KINK + 1]
+        for p in range(count):
+            at[p] += _TABLE if places[p] + shift > border else 0
+    for p in range(count):
+        at[p], x[p] = _place_in(tables, at[p] & _BITS, places[p] + shift)
 
 
-def _speeds_of(table: np.ndarray, width: float, speeds: np.ndarray) -> None:
+def _speeds_of(tables: np.ndarray, width: float, speeds: np.ndarray) -> None:
     """Write by how much places in each panel move with the distance over a width."""
-    for panel in range(12):
-        speeds[panel] = 2.0 * width * table[_NUMBERS + 2]
-    for k in range(_FAR_PANELS):
-        speeds[12 + k] = width * table[_NUMBERS + 3 + 2 * k]
-        speeds[20 + k] = -speeds[12 + k]
+    for own in range(0, tables.size, _TABLE):
+        table, first = tables[own : own + _TABLE], own // _POWERS
+        for panel in range(12):
+            speeds[first + panel] = 2.0 * width * table[_NUMBERS + 2]
+        for k in range(_FAR_PANELS):
+            right, left = _NUMBERS + 3 + 2 * k, _NUMBERS + 3 + 2 * (_FAR_PANELS + k)
+            speeds[first + 12 + k] = width * table[right]
+            speeds[first + 20 + k] = -width * table[left]
 
 
 def _orders_at(

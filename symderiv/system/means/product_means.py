@@ -22,7 +22,7 @@ from symderiv.lowering.means.mean_slopes import slopes_of_mean
 from symderiv.lowering.means.numeric_activation import NumericActivation
 from symderiv.lowering.means.patterns import Kind
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, chosen_rule
-from symderiv.lowering.means.quadrature_means import FactorMeans
+from symderiv.lowering.means.quadrature_means import MOST_KINKS, FactorMeans
 from symderiv.lowering.means.quadrature_rules import MeanRule, finer
 
 MOST_FACTORS = 4
@@ -99,7 +99,7 @@ class ProductMeans:
         """The means with their factors by number; nothing may be added after that."""
         factors = list(self._factors.values())
         kinked = any(each.kinks for each in factors)
-        planes = not self.biased and all(len(each.kinks) < 2 for each in factors)
+        planes = not self.biased and all(len(each.kinks) <= MOST_KINKS for each in factors)
         sizes = {len(kinds): kinds for kinds in self.names}
         return FactorMeans(
             factors=self._functions(kinked),
@@ -176,9 +176,7 @@ class ProductMeans:
         """
         panels = self.by_number.family == "kinked"
         tolerance = FINEST_KINKED if panels else FINEST_QUADRATURE
-        rule, error, _ = chosen_rule(self.by_number.choice(tolerance, limited=True))
-        if error > LAST_TOLERANCE:
-            raise NotYetError(f"quadrature reaches {error:.1e}, not {LAST_TOLERANCE:g}")
+        rule, error, _ = chosen_rule(self.by_number.choice(tolerance, LAST_TOLERANCE))
         return rule, error
 
     @property

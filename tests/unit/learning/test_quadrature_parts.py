@@ -174,23 +174,27 @@ def test_the_tail_of_the_integrand(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = [(0, 0), (0, 1), (0, 0)]
     both = search_of(monkeypatch, lambda kind, x: math.exp(x) if kind else 1.0, kinds)
     assert both.tail(1e-8) == pytest.approx(one.tail(1e-8) + math.sqrt(2), abs=0.3)
+    # E[exp(√2 |t|)]
+    assert one.largest == pytest.approx(1.0, rel=1e-3)
+    assert both.largest == pytest.approx(math.e, rel=1e-3)
 
 
 class Known:
     """A search whose result is known."""
 
     def __init__(self, error: float) -> None:
-        self.largest, self.asked = error, []
+        self.error_of_one, self.asked = error, []
+        self.largest, self.sectors = math.inf, False
 
     def tail(self, negligible: float) -> float:
         return 1.0
 
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
         self.asked.append((rule.step, sizes))
-        return self.largest * rule.step**8 * (1e-3 if sizes == (2,) else 1)
+        return self.error_of_one * rule.step**8 * (1e-3 if sizes == (2,) else 1)
 
     def error_where_hard(self, rule: MeanRule) -> float:
-        return self.largest * rule.step**8
+        return self.error_of_one * rule.step**8
 
     def apart(self, rule: MeanRule, other: MeanRule, size: int) -> float:
         assert size == 2
@@ -200,7 +204,9 @@ class Known:
 def chosen(
     monkeypatch: pytest.MonkeyPatch, student: str, teacher: str | None, error: float, **more: object
 ) -> Quadrature:
-    monkeypatch.setattr(FactorMeans, "search", Known(error))
+    known = Known(error)
+    known.largest = more.pop("largest", math.inf)
+    monkeypatch.setattr(FactorMeans, "search", known)
     # the rule of another search may be kept
     monkeypatch.setattr(quadrature_means, "chosen_rule", inspect.unwrap(chosen_rule))
     return Quadrature(learning_problem(student, teacher), **{"tolerance": 1e-4, **more})
@@ -232,6 +238,10 @@ def test_what_no_rule_reaches_is_refused_or_limited(monkeypatch: pytest.MonkeyPa
     assert rules.error > 1e-4
     with pytest.raises(NotYetError, match="not finite"):
         chosen(monkeypatch, "log(1+exp(x))", None, math.inf, limited=True)
+    # an error of more than a share of the largest mean is no result, whatever was asked for
+    for limited in (True, False):
+        with pytest.raises(NotYetError, match=r"the largest mean is 5\.0e"):
+            chosen(monkeypatch, "log(1+exp(x))", None, 1e6, limited=limited, largest=5.0)
 
 
 def test_unknown_derivatives_are_refused_before_a_rule_is_searched_for(
@@ -281,6 +291,10 @@ def test_factors_have_the_numbers_that_templates_know() -> None:
         ("sign(x)", "x/(1+Abs(x))", DivergentError),
         ("exp(x**2/9)/(1+Abs(x))", None, DivergentError),
         ("Abs(sin(x))", None, NotYetError),
+        ("Abs(x)**1.5", None, NotYetError),
+        ("x*log(Abs(x))", "x", NotYetError),
+        ("x*sin(1/x)", None, DivergentError),
+        ("x/(1+Abs(x))", "Abs(x-1)**1.25", NotYetError),
     ],
 )
 def test_means_that_do_not_exist_or_cannot_be_had(
@@ -307,7 +321,7 @@ def test_tolerances_of_quadrature_by_default_and_limited() -> None:
         return made
 
     smooth, kinked = learning_problem("log(1+exp(x))"), learning_problem("x", "x/(1+Abs(x))")
-    panels = learning_problem("x", "Max(-1,Min(1,x))")
+    panels = learning_problem("x", "+".join(f"Abs(x-{n})" for n in range(5)))
     for problem in (smooth, kinked, panels):
         for tolerance, limited in ((None, False), (1e-12, True), (1e-3, True), (1e-12, False)):
             approximation.quadrature(problem, tolerance, limited, noted)  # type: ignore[arg-type]
@@ -357,11 +371,11 @@ def test_a_rule_as_good_as_the_finest_is_taken_where_none_keeps_the_tolerance() 
         return max(errors[rule][place] for place in hard)
 
     rules = ["rough", "coarse", "fine"]
-    found = coarsest(rules, error_of, 1e-3, "this", True, where_hard=where_hard)
+    found = coarsest(rules, error_of, 1e-3, "this", math.inf, 1.0, where_hard=where_hard)
     assert found == ("coarse", 0.4)
     hard -= {"b"}
     errors["coarse"]["b"] = 0.5
-    found = coarsest(rules, error_of, 1e-3, "this", True, where_hard=where_hard)
+    found = coarsest(rules, error_of, 1e-3, "this", math.inf, 1.0, where_hard=where_hard)
     assert found == ("fine", 0.3)
 
 
@@ -398,7 +412,7 @@ def test_what_the_finest_rule_is_stated_to_do_is_the_largest_error_of_a_whole_se
         return early if early > enough else whole
 
     rules = ["coarse", "fine"]
-    assert coarsest(rules, error_of, 1e-3, "this", True) == ("fine", 0.05)
-    assert coarsest(rules, error_of, 0.1, "this", False) == ("fine", 0.05)
+    assert coarsest(rules, error_of, 1e-3, "this", math.inf, 1.0) == ("fine", 0.05)
+    assert coarsest(rules, error_of, 0.1, "this", math.inf, None) == ("fine", 0.05)
     with pytest.raises(ToleranceError, match=r"for this reaches 5\.0e-02"):
-        coarsest(rules, error_of, 1e-3, "this", False)
+        coarsest(rules, error_of, 1e-3, "this", math.inf, None)

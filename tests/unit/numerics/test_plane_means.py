@@ -8,14 +8,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import ndtr
 
 import symderiv.numerics.quadratures.across_mean as across
+import symderiv.numerics.quadratures.line_mean as line_mean
 import symderiv.numerics.quadratures.plane_lines as plane_lines
 import symderiv.numerics.quadratures.plane_mean as plane
 import symderiv.numerics.quadratures.polar_mean as polar
 import symderiv.numerics.quadratures.smoothed as smoothed
 
-RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0])
+RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0, 0.0])
 FACTORS = {
     0: lambda x: 1.0 if x > 0 else -1.0,
     1: lambda x: x / (1 + abs(x)),
@@ -34,7 +36,7 @@ def _factors(monkeypatch: pytest.MonkeyPatch) -> None:
     def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
         values[:] = [FACTORS[kind](each) for each in x]
 
-    for module in (plane, across, smoothed, polar):
+    for module in (plane, across, smoothed, polar, line_mean):
         monkeypatch.setattr(module, "quadrature_factors", many, raising=False)
     monkeypatch.setattr(plane_lines, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
 
@@ -69,7 +71,7 @@ def test_means_of_signs_are_arcsines(apart: float, turned: bool) -> None:
         assert mean_of_signs(across)[0] == pytest.approx(product, abs=3e-6)
 
 
-FINE = np.array([21.0, 26.6, 7.0, 1.0, 2e-11, 1.0, 0.3, 18.6])
+FINE = np.array([21.0, 26.6, 7.0, 1.0, 2e-11, 1.0, 0.3, 18.6, 0.0])
 SLOPE_OF_1 = 4  # number of the derivative of factor 1
 
 
@@ -226,7 +228,7 @@ def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.M
 def test_points_are_where_tables_of_factors_reach() -> None:
     """Beyond, a table holds whatever was in memory, which no weight makes negligible."""
     parts = np.array([[1.0, 0.0, 0.0], [0.9, 0.05, 0.0], [0.8, 0.04, 0.5], [0.6, -0.05, 0.4]])
-    rests, kinks, line = np.zeros((4, 4)), np.zeros(4), np.empty((2, 2000))
+    rests, kinks, line = np.zeros((4, 4)), np.zeros((4, 1)), np.empty((2, 2000))
     for t1 in (4.0, 6.0, 6.3, 6.39):
         count = plane._line_of_second(t1, ((0, 1), parts, rests, kinks), RULE, line)
         assert count == 0 or (t1**2 + line[0, :count] ** 2).max() < RULE[2] ** 2
@@ -288,7 +290,7 @@ def test_sectors_give_what_nested_integrals_give(correlation: float) -> None:
 def test_a_line_without_room_for_its_points_has_no_mean(room: int) -> None:
     """Compiled code does not look where it writes."""
     cuts = np.zeros((4, 2))
-    count = plane_lines._cut_at(cuts, 0, 0.0, (0.2, 0.7, 1e-5), RULE, 1.0)
+    count = plane_lines._cut_at(cuts, 0, np.zeros(1), (0.2, 0.7, 1e-5), RULE, 1.0)
     whole, line = np.empty((2, plane_lines._LINE)), np.full((2, room), 7.0)
     assert plane_lines._points(cuts.copy(), count, 0.0, RULE, whole) > room
     used = plane_lines._points(cuts, count, 0.0, RULE, line)
@@ -322,3 +324,85 @@ def test_fields_that_are_nearly_one_keep_their_digits() -> None:
             product = slopes * x[2] / (1 + abs(x[2])) * x[3] / (1 + abs(x[3]))
             known += share * other * (weight @ product)
     assert found == pytest.approx(known, abs=1e-7)
+
+
+HARD, RAMP, STEP = (
+    6,
+    7,
+    8,
+)  # hard tanh with two kinks, max(0, x - 0.3) with one, a slope of hard tanh
+SEVERAL = {HARD: [-1.0, 1.0], RAMP: [0.3], STEP: [-1.0, 1.0]}
+
+
+@pytest.fixture
+def several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Factors with kinks at several places."""
+    monkeypatch.setitem(FACTORS, HARD, lambda x: max(-1.0, min(1.0, x)))
+    monkeypatch.setitem(FACTORS, RAMP, lambda x: max(0.0, x - 0.3))
+    monkeypatch.setitem(FACTORS, STEP, lambda x: float(abs(x) < 1))
+    kinks = {kind: np.array(places) for kind, places in SEVERAL.items()}
+    monkeypatch.setattr(plane_lines, "quadrature_kinks", kinks.__getitem__, raising=False)
+
+
+def averaged_ramp(y: np.ndarray, width: float) -> np.ndarray:
+    """E[max(0, y + width ξ)]."""
+    z = y / width
+    return y * ndtr(z) + width * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+
+def averaged(kind: int, y: np.ndarray, width: float) -> np.ndarray:
+    if kind == RAMP:
+        return averaged_ramp(y - 0.3, width)
+    return averaged_ramp(y + 1, width) - averaged_ramp(y - 1, width) - 1
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize(
+    ("widths", "correlation"),
+    [((0.9, 0.7), 0.2), ((0.16, 0.12), -0.9), ((0.3, 1.2), 0.985), ((0.12, 0.1), 0.4)],
+)
+def test_factors_may_have_several_kinks(widths: tuple[float, float], correlation: float) -> None:
+    """Given the plane, averages are error functions; what two share is a third integral."""
+    parts = np.array([[1.1, 0.0], [0.5, 0.9], [-0.6, 0.8], [0.7, 0.4]])
+    own = [width * math.sqrt(1 - abs(correlation)) for width in widths]
+    shared = [width * math.sqrt(abs(correlation)) for width in widths]
+    shared[1] = math.copysign(shared[1], correlation)
+    loads = np.zeros((4, 5))
+    loads[:, :2], loads[2:, 2], loads[2, 3], loads[3, 4] = parts, shared, *own
+    c = loads @ loads.T
+    moments = tuple(map(float, c[np.triu_indices(4)]))
+    whole = FINE.copy()
+    whole[5] = 0.0
+    found = plane._plane_mean_of_4(whole, (STEP, STEP, HARD, RAMP), moments, (0.0,) * 4)
+    eta, shares = _panels(list(np.linspace(-8.5, 8.5, 35)))
+    shares = shares * np.exp(-eta * eta / 2) / math.sqrt(2 * math.pi)
+    expected = 0.0
+    for t1, weight1 in zip(*_panels(list(np.linspace(-1 / 1.1, 1 / 1.1, 9))), strict=True):
+        ends = np.linspace(-1 - 0.5 * t1, 1 - 0.5 * t1, 9) / 0.9
+        t2, weight2 = _panels(list(ends))
+        y, z = (parts[n, 0] * t1 + parts[n, 1] * t2[:, None] + shared[n - 2] * eta for n in (2, 3))
+        inner = (averaged(HARD, y, own[0]) * averaged(RAMP, z, own[1])) @ shares
+        density = np.exp(-(t1**2 + t2**2) / 2) / (2 * math.pi)
+        expected += weight1 * float(weight2 * density @ inner)
+    assert found == pytest.approx(expected, abs=2e-10)
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize("correlation", [0.3, -0.95, 1 - 1e-9, 1.0])
+def test_means_of_two_go_over_a_line(correlation: float) -> None:
+    rule = np.array([0.5, 0.5, 8.0, 0.01, 1e-13, 1.0, 0.03, 30.0])
+    moments = (1.7, correlation * math.sqrt(1.7 * 0.6), 0.6)
+    width = math.sqrt(0.6 * (1 - correlation**2))
+
+    def integrand(t: float) -> float:
+        y = np.array(correlation * math.sqrt(0.6) * t)
+        other = averaged(RAMP, y, width) if width > 0 else max(0.0, float(y) - 0.3)
+        return FACTORS[HARD](math.sqrt(1.7) * t) * float(other) * math.exp(-t * t / 2)
+
+    kinks = [-1 / math.sqrt(1.7), 1 / math.sqrt(1.7), 0.3 / (correlation * math.sqrt(0.6))]
+    ends = sorted({-9.0, *(k for k in kinks if abs(k) < 9), 9.0})
+    pieces = [quad(integrand, a, b, epsabs=1e-13, limit=200)[0] for a, b in pairwise(ends)]
+    expected = sum(pieces) / math.sqrt(2 * math.pi)
+    for kinds, own in (((HARD, RAMP), moments), ((RAMP, HARD), moments[::-1])):
+        found = line_mean._line_mean_of_2(rule, kinds, own, (0.0, 0.0))
+        assert found == pytest.approx(expected, abs=3e-11)

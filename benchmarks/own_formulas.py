@@ -1,0 +1,67 @@
+"""First curves of formulas of one's own: CPU seconds of whole processes with cold caches.
+
+python -m benchmarks own_formulas
+
+Formulas that quadrature cannot treat are refused, which counts as well.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.__main__ import STUDY, SYMDERIV
+
+SMOOTH = (
+    *("tanh(x)+0.5*sin(3*x)", "x/(1+x**2)", "exp(-x**2)*x+0.1*x", "log(1+exp(2*x))"),
+    *("atan(x)**3", "tanh(x)/(1+x**2)", "sqrt(1+x**2)", "x*exp(-x**2/2)+tanh(x)"),
+)
+KINKED = (
+    *("Max(-1,Min(1,x))", "Max(0,Min(6,x))", "Max(x,x/10)", "Abs(x)"),
+    *("sign(x)*log(1+Abs(x))", "Abs(x+1/2)-Abs(x-1)/2"),
+)
+REFUSED = ("cos(exp(x))", "sin(exp(x))", "Abs(x)**1.5", "x*log(Abs(x))")
+MOST = {"smooth": 5.0, "kinked": 15.0, "refused": 4.0}
+"""CPU seconds: of smooth formulas the median, of the others each."""
+
+_Row = tuple[str, str, str, bool]
+
+
+def rows() -> Iterator[_Row]:
+    """For ``python -m benchmarks``."""
+    seconds = []
+    for formula in SMOOTH:
+        took, code = _solved(formula)
+        seconds.append(took)
+        yield f"first curve of {formula}", f"{took:.1f} CPU s", "solved", code == 0
+    middle, most = statistics.median(seconds), MOST["smooth"]
+    yield "the median of these", f"{middle:.1f} CPU s", f"<= {most:g} CPU s", middle <= most
+    for formula in KINKED:
+        took, code = _solved(formula)
+        met = code == 0 and took <= MOST["kinked"]
+        yield f"first curve of {formula}", f"{took:.1f} CPU s", f"<= {MOST['kinked']:g} CPU s", met
+    for formula in REFUSED:
+        took, code = _solved(formula)
+        met = code == 2 and took <= MOST["refused"]
+        must_be = f"refused, <= {MOST['refused']:g} CPU s"
+        yield f"{formula}, exit code {code}", f"{took:.1f} CPU s", must_be, met
+
+
+def _solved(formula: str) -> tuple[float, int]:
+    """Return the CPU seconds of a first ``symderiv solve``, and its exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        study = Path(folder) / "study.toml"
+        text = STUDY.read_text(encoding="utf-8").replace('"erf"', f'"{formula}"')
+        study.write_text(text, encoding="utf-8")
+        cold = {"NUMBA_CACHE_DIR": folder, "XDG_CACHE_HOME": folder, "PYTHONDONTWRITEBYTECODE": ""}
+        command = [SYMDERIV, "solve", str(study), "--output", str(study.with_suffix(".nc"))]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(command, capture_output=True, env={**os.environ, **cold}, check=False)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return took, done.returncode
