@@ -399,7 +399,8 @@ def test_means_of_two_go_over_a_line(correlation: float) -> None:
         other = averaged(RAMP, y, width) if width > 0 else max(0.0, float(y) - 0.3)
         return FACTORS[HARD](math.sqrt(1.7) * t) * float(other) * math.exp(-t * t / 2)
 
-    kinks = [-1 / math.sqrt(1.7), 1 / math.sqrt(1.7), 0.3 / (correlation * math.sqrt(0.6))]
+    kink, layer = 0.3 / (correlation * math.sqrt(0.6)), 12 * width
+    kinks = [-1 / math.sqrt(1.7), 1 / math.sqrt(1.7), kink - layer, kink, kink + layer]
     ends = sorted({-9.0, *(k for k in kinks if abs(k) < 9), 9.0})
     pieces = [quad(integrand, a, b, epsabs=1e-13, limit=200)[0] for a, b in pairwise(ends)]
     expected = sum(pieces) / math.sqrt(2 * math.pi)
