@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 class System(stated_system.StatedSystem):
     __doc__ = stated_system.StatedSystem.__doc__
 
+    @taking(RunAsked)
     def solve(
         self,
         end: float | None = None,
@@ -45,12 +46,6 @@ class System(stated_system.StatedSystem):
         initial: Mapping[str, Any],
         relative_tolerance: float = 1e-9,
         absolute_tolerance: float = 1e-14,
-        sensitivities: Sequence[str] = (),
-        events: Sequence[str | Event] = (),
-        until: str | Event | None = None,
-        certify: bool | str | PathLike[str] = False,
-        radius: float | None = None,
-        digits: int | None = None,
         max_steps: int = 100_000_000,
         progress: Any = None,
         **parameters: Any,
@@ -64,23 +59,7 @@ class System(stated_system.StatedSystem):
             alpha: The ascending times at which results are wanted, instead of these three.
             initial: The state at α = 0, as in ``rates``.
             relative_tolerance, absolute_tolerance: The tolerances of the result.
-            sensitivities: Names of numbers by which order parameters and observables are
-                differentiated, see :meth:`SystemRun.sensitivity`: parameters ("eta"), initial
-                values that are one number ("initial.u"), arguments of models ("inputs.x.exponent").
-            events: Conditions on order parameters and observables, as ``"error < 1e-3"``, or events
-                made by :func:`symderiv.event`: the first time at which each of them holds is
-                located, and differentiated by ``sensitivities``; see :attr:`SystemRun.events`. Of
-                steps over batches it is the first step after which it holds, without derivatives.
-            until: An event at which the run ends. Its time is the last of the run; a run on which
-                it does not happen goes on to its end, with a warning.
-            certify: Also prove the run, if all means are closed: :attr:`SystemRun.enclosures` are
-                balls that contain the exact order parameters and observables at all times, and the
-                times of events are enclosed; see
-                :class:`symderiv.api.results.equations.certified.Enclosure`. A file instead of True:
-                also write the proof there, see :meth:`SystemRun.certificate`.
-            radius: The largest radius of these balls, between 1e-200 and 1e-3; 1e-12 when left out.
-            digits: Decimal places that the balls fix, instead of ``radius``, which is then
-                10^-digits.
+            [taken]
             max_steps: Steps after which a run is given up.
             progress: Called about ten times a second with the time and the number of steps.
             parameters: Values that differ from the defaults.
@@ -102,12 +81,13 @@ class System(stated_system.StatedSystem):
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
-        asked = RunAsked(sensitivities, events, until, certify, radius, digits)
-        target, size = asked.target(), radius_of(radius, digits)
+        asked = taken(RunAsked, parameters)
+        target, size = asked.target(), radius_of(asked.radius, asked.digits)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
         followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
-        run = followed.integrated(RunWanted.of(sensitivities, events, until), max_steps, progress)
+        wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
+        run = followed.integrated(wanted, max_steps, progress)
         if asked.certify:
             with progress_bar(None) as update:
                 run = enclosed_system_run(run, followed, size, update)
