@@ -359,7 +359,14 @@ def averaged(kind: int, y: np.ndarray, width: float) -> np.ndarray:
 @pytest.mark.usefixtures("several")
 @pytest.mark.parametrize(
     ("widths", "correlation"),
-    [((0.9, 0.7), 0.2), ((0.16, 0.12), -0.9), ((0.3, 1.2), 0.985), ((0.12, 0.1), 0.4)],
+    [
+        ((0.9, 0.7), 0.2),
+        ((0.6, 0.5), -0.9),
+        ((0.6, 1.2), 0.985),
+        # narrow layers take plain Python a minute
+        pytest.param((0.16, 0.12), -0.9, marks=pytest.mark.turns(12)),
+        pytest.param((0.12, 0.1), 0.4, marks=pytest.mark.turns(12)),
+    ],
 )
 def test_factors_may_have_several_kinks(widths: tuple[float, float], correlation: float) -> None:
     """Given the plane, averages are error functions; what two share is a third integral."""
