@@ -8,6 +8,7 @@ import sympy as sp
 
 ROUGH = (sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min)
 """Functions with kinks and jumps."""
+_JUMPS = (sp.Heaviside, sp.sign)
 
 
 def gaps_of(rough: sp.Expr) -> list[sp.Expr]:
@@ -46,14 +47,73 @@ def _terms(expression: sp.Expr) -> Iterator[sp.Expr]:
 
 
 def _idempotent(expression: sp.Expr) -> sp.Expr:
-    """Return the expression with H(x)^n = H(x), products written out where that needs it."""
+    """Return the expression with one jump for each plane in a product, which is written out where
+    that needs it.
+
+    A jump of two factors is what the product rule says with their values in the middle, one of
+    three is not: sign(x)^3 is sign(x).
+    """
     steps = expression.atoms(sp.Heaviside)
     if any(sum(f.has(step) for f in sp.Mul.make_args(expression)) > 1 for step in steps):
         expression = sp.expand_mul(expression)
-    return expression.replace(
+    expression = expression.replace(
         lambda e: e.is_Pow and isinstance(e.base, sp.Heaviside) and e.exp.is_positive,
         lambda e: e.base,
     )
+    jumps = expression.atoms(*_JUMPS)
+    if not any(_weight(expression, jump.args[0]) > 2 for jump in jumps):
+        return expression
+    return sp.Add(*map(_with_single_jumps, sp.Add.make_args(sp.expand(expression))))
+
+
+def _weight(expression: sp.Expr, gap: sp.Expr) -> int:
+    """Return how many factors of a product jump where a gap vanishes."""
+    if isinstance(expression, _JUMPS):
+        return int(_multiple(expression.args[0], gap) is not None)
+    weights = [_weight(each, gap) for each in expression.args]
+    if expression.is_Mul:
+        return sum(weights)
+    most = max(weights, default=0)
+    whole = expression.is_Pow and expression.exp.is_Integer and expression.exp > 0
+    return most * int(expression.exp) if whole else most
+
+
+def _multiple(gap: sp.Expr, other: sp.Expr) -> sp.Expr | None:
+    """Return the number by which one gap is a multiple of another; None if it is none."""
+    ratio = sp.cancel(gap / other)
+    return ratio if ratio.is_number and ratio.is_real else None
+
+
+def _with_single_jumps(term: sp.Expr) -> sp.Expr:
+    """Return a product with one step or sign for each plane."""
+    rest, planes = sp.S.One, dict[sp.Expr, list[tuple[sp.Expr, int]]]()
+    for factor in sp.Mul.make_args(term):
+        base, power = factor.as_base_exp()
+        if not (isinstance(base, _JUMPS) and power.is_Integer and power > 0):
+            rest *= factor
+            continue
+        same = next((g for g in planes if _multiple(base.args[0], g) is not None), base.args[0])
+        planes.setdefault(same, []).append((base, int(power)))
+    for gap, jumps in planes.items():
+        sides = (_on_side(jumps, gap, side) for side in (1, -1))
+        above, below = (sp.Integer(side) for side in sides)
+        if above == below:
+            rest *= above
+        elif above == -below:
+            rest *= above * sp.sign(gap)
+        else:
+            rest *= above * sp.Heaviside(gap) + below * sp.Heaviside(-gap)
+    return rest
+
+
+def _on_side(jumps: list[tuple[sp.Expr, int]], gap: sp.Expr, side: int) -> int:
+    """Return what steps and signs of one plane multiply to on one side of it."""
+    product = 1
+    for jump, power in jumps:
+        ratio = _multiple(jump.args[0], gap)
+        sign = side if ratio is not None and ratio > 0 else -side
+        product *= (sign if isinstance(jump, sp.sign) else int(sign > 0)) ** power
+    return product
 
 
 def _vanishes(term: sp.Expr, symbol: sp.Symbol) -> bool:

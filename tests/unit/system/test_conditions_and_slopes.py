@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise, product
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import sympy as sp
 from scipy import integrate
 
+import symderiv as sd
 from symderiv.foundation.errors import InputError
 from symderiv.statement.indicators import indicator, unnested, without_pieces
 from symderiv.statement.slopes import slope
@@ -151,3 +153,26 @@ def test_no_delta_function_is_left_where_a_force_is_continuous(
 ) -> None:
     assert sp.expand(slope(expression, x) - wanted) == 0
     assert slope((x + 1) * H(x), x).has(D)
+
+
+@pytest.mark.parametrize(
+    ("force", "place", "height"),
+    [
+        (lambda h: sp.sign(h) ** 3, 0.0, 2.0),
+        (lambda h: sp.sign(2 * h) * sp.sign(-h) * sp.Heaviside(h), 0.0, -1.0),
+        (lambda h: sp.sign(h + 1) ** 2 * sp.Heaviside(h + 1), -1.0, 1.0),
+        (lambda h: (sp.sign(h - 1) + 2) * sp.sign(1 - h) * sp.Heaviside(2 * h - 2), 1.0, -3.0),
+    ],
+)
+def test_a_product_of_jumps_at_one_place_jumps_as_it_does(
+    force: Any, place: float, height: float
+) -> None:
+    """E[f(h) g] of a force that is constant but for one jump: its height times a density."""
+    P = sd.System()
+    x, w = P.inputs("x"), P.vectors("w")
+    P.vectors("B", fixed=True)
+    P.update({w: force(w @ x) * x})
+    Q, R = 0.7, 0.3
+    density = math.exp(-(place**2) / (2 * Q)) / math.sqrt(2 * math.pi * Q)
+    rates = P.rates({"w.w": Q, "w.B": R, "B.B": 1.2}).rates
+    assert rates["w.B"] == pytest.approx(height * R * density, rel=1e-13)
