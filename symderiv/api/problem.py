@@ -1025,10 +1025,10 @@ class Problem(Shown):
         Newton's method starts from drawn states, from the problem's own start and from slow states
         of trajectories. It searches among all states, and in every space of states that do not
         change when units are exchanged. Points that such exchanges turn into each other count as
-        one. For plain descent whose means have a closed form, ball arithmetic proves that a point
-        exists, that it is the only one nearby, and its index. If ``complete`` asks for it, the
-        result also proves that no point was missed among symmetric states that at most seven
-        numbers describe. These are all states of one student with a few teachers, and of two
+        one. Where all means have a closed form, ball arithmetic proves that a point exists, that
+        it is the only one nearby, and its index. If ``complete`` asks for it, the result also
+        proves, for plain descent, that no point was missed among symmetric states that at most
+        seven numbers describe. These are all states of one student with a few teachers, and of two
         students with one or two.
 
         Args:

@@ -19,7 +19,7 @@ from symderiv.integrate.flows.activation_error import (
     beyond_line,
     near_tolerance,
 )
-from symderiv.lowering.means.joint_means import LARGEST_CONSTANT, LARGEST_MEAN
+from symderiv.lowering.means.joint_means import LARGEST_CONSTANT, LARGEST_MEAN, SAFETY
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.storage.kernels import kept_module
@@ -73,7 +73,9 @@ class RunOfMeans:
 
     @cached_property
     def changed(self) -> float:
-        """The most by which a much finer rule changes rates at some of these times."""
+        """The most by which a much finer rule changes rates at some of these times, times the
+        factor of safety that errors of means have.
+        """
         closed = self.solver.closed
         finer = replace(closed.program, constants=closed.means.finer_constants)
         rates = self.solver.right_hand_side, kept_module(print_fast(finer)).specialised(1)
@@ -85,11 +87,11 @@ class RunOfMeans:
                 sizes = self.solver.layout.sizes
                 rate(float(self.alpha[n]), self.states[n], sizes, self.constants[n], slope)
             largest = max(largest, float(np.max(np.abs(slopes[1] - slopes[0]))))
-        return largest
+        return SAFETY * largest
 
     @property
     def error(self) -> float:
-        """The error of the means, the largest found where the run went."""
+        """The stated error of means; beyond its range the change of rates, if that is larger."""
         stated = self.solver.closed.means.error
         return max(stated, self.changed) if self.outside.size else stated
 
@@ -111,5 +113,5 @@ class RunOfMeans:
             largest = {name: float(np.max(found)) for name, found in self.extents.items()}
             past = [n for n, size in largest.items() if size > _ALLOWED[n][1]]
             reached = ", ".join(f"{name} {largest[name]:.3g}" for name in past)
-            tail = f"where a much finer rule changes rates by up to {self.changed:.1e}"
+            tail = f"where rates may be off by {self.changed:.1e}, by a much finer rule"
             yield beyond_line(stated, limits, float(self.alpha[self.outside[0]]), reached, tail)

@@ -45,8 +45,9 @@ class SystemRun(FollowedResult, CurveResult):
         system: The statement.
         output: The file it was written to, if any.
         further: Derivatives by name, ``"w.B_by_eta"``; see :meth:`sensitivity`.
-        attributes: What files say of the run besides; ``"means_error"`` is the error of means by
-            quadrature, the largest found where the run went, if there are such means.
+        attributes: What files say of the run besides; ``"means_error"`` is the largest error found
+            of means by quadrature, if there are such means. Where the run leaves the range of that
+            search it is the change of rates by a much finer rule, times five, if that is larger.
         enclosure: The proved balls of a run that was certified.
         warnings: What is to be said of the accuracy of the equations, one line each.
         missed: Why the tolerance that was asked for was not reached; empty if it was.
@@ -102,13 +103,21 @@ class SystemRun(FollowedResult, CurveResult):
             rows += [(f"{name} at the end", value[-1]) for name, value in self.values.items()]
         failure = self.failure()
         notes = [f"warning: {warning}" for warning in self.warnings]
+        if self.enclosure is not None:
+            notes.append(f"all errors at most {self.enclosure.difference:.1e} (proved)")
         notes += [] if failure is None else [self.missed or f"T{failure[1:]}."]
         return Summary("trajectory of a system", rows, notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as lists and numbers."""
         values = {name: value.tolist() for name, value in self.arrays().items()}
-        return {"alpha": self.alpha.tolist(), **values, "cause": self.cause, **self.attributes}
+        return {
+            "alpha": self.alpha.tolist(),
+            **values,
+            "cause": self.cause,
+            **self.attributes,
+            "warnings": list(self.warnings),
+        }
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the variables with named dimensions; the statement is in the attributes."""

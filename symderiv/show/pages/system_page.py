@@ -56,6 +56,7 @@ def page_text(run: SystemRun, simulation: SystemSimulation | None = None) -> str
     derivation = run.system.equations.derivation.document
     parts = (
         Paragraph(f"The equations were integrated to α = {last:g}, {ended}."),
+        *(Paragraph(f"Warning: {warning}.") for warning in run.warnings),
         *([Listing(conditions)] if conditions else []),
         Part("Pictures", [_picture(run, simulation, name, n) for n, name in shown], "pictures"),
         Part("Numbers", tables, "numbers"),
@@ -91,10 +92,11 @@ def _ends(run: SystemRun) -> Tabular:
 
 
 def _work(run: SystemRun) -> Tabular:
+    known = "estimate" if run.enclosure is None else "proved"
     rows = [
         ["steps", str(run.steps)],
         ["right-hand sides", str(run.rhs_evaluations)],
-        ["largest error, relative (estimate)", number(run.error)],
+        [f"largest error, relative ({known})", number(run.error)],
     ]
     return Tabular(["", ""], rows, "Computation", export=True)
 
