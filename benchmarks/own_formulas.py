@@ -1,8 +1,11 @@
-"""First curves of formulas of one's own: CPU seconds of whole processes with cold caches.
+"""First curves of formulas and statements of one's own: CPU seconds of whole processes with cold
+caches.
 
 python -m benchmarks own_formulas
 
-Formulas that quadrature cannot treat are refused, which counts as well.
+Formulas that quadrature cannot treat are refused, which counts as well. The statement is a network
+of two ReLU units with biases and output weights, all trained, that tells two clusters apart by the
+logistic loss.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import os
 import resource
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +32,18 @@ KINKED = (
 REFUSED = ("cos(exp(x))", "sin(exp(x))", "Abs(x)**1.5", "x*log(Abs(x))")
 MOST = {"smooth": 5.0, "kinked": 15.0, "refused": 4.0}
 """CPU seconds: of smooth formulas the median, of the others each."""
+
+STATED = """
+import sympy as sp, symderiv as sd
+P = sd.System()
+label, U = P.latents("label", "rademacher"), P.vectors("U", fixed=True)
+x, w = P.inputs("x") + label * U, P.vectors("w", 2)
+a, b = P.scalars("a", 2), P.scalars("b", 2)
+out = sum(a[n] * sp.Max(w[n] @ x + b[n], 0) for n in range(2))
+P.descend(sp.log(1 + sp.exp(-label * out)), {w: 0.5, a: 0.5, b: 0.5})
+start = {"U.U": 1, "U.w": [0.3, -0.2], "w.w": [[0.5, 0.1], [0.1, 0.4]]}
+P.solve(end=5, points=5, initial={**start, "a": [0.4, -0.3], "b": [0.1, -0.2]})
+"""
 
 _Row = tuple[str, str, str, bool]
 
@@ -50,6 +66,11 @@ def rows() -> Iterator[_Row]:
         met = code == 2 and took <= MOST["refused"]
         must_be = f"refused, <= {MOST['refused']:g} CPU s"
         yield f"{formula}, exit code {code}", f"{took:.1f} CPU s", must_be, met
+    with tempfile.TemporaryDirectory() as folder:
+        for what in ("first", "second"):
+            took, code = _took([sys.executable, "-c", STATED], folder)
+            name = f"{what} curve of two ReLU units with a logistic loss"
+            yield name, f"{took:.1f} CPU s", "solved", code == 0
 
 
 def _solved(formula: str) -> tuple[float, int]:
@@ -58,10 +79,14 @@ def _solved(formula: str) -> tuple[float, int]:
         study = Path(folder) / "study.toml"
         text = STUDY.read_text(encoding="utf-8").replace('"erf"', f'"{formula}"')
         study.write_text(text, encoding="utf-8")
-        cold = {"NUMBA_CACHE_DIR": folder, "XDG_CACHE_HOME": folder, "PYTHONDONTWRITEBYTECODE": ""}
         command = [SYMDERIV, "solve", str(study), "--output", str(study.with_suffix(".nc"))]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(command, capture_output=True, env={**os.environ, **cold}, check=False)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return took, done.returncode
+        return _took(command, folder)
+
+
+def _took(command: list[str], folder: str) -> tuple[float, int]:
+    """Return the CPU seconds of a command with its caches in a folder, and its exit code."""
+    cold = {"NUMBA_CACHE_DIR": folder, "XDG_CACHE_HOME": folder, "PYTHONDONTWRITEBYTECODE": ""}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, capture_output=True, env={**os.environ, **cold}, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.returncode

@@ -216,41 +216,58 @@ def test_a_system_with_a_mean_without_an_enclosure_has_points_that_are_only_foun
     assert {(each["certified"], each["error"]) for each in points} == {(False, None)}
 
 
-def test_saddles_and_bifurcations_of_a_system_are_those_of_the_study() -> None:
-    """Two students that specialise become equal at some weight decay, by a pitchfork."""
-    start = {"Q": [[0.5, 0.1], [0.1, 0.4]], "R": [[0.3, 0.1], [0.1, 0.2]], "T": np.eye(2)}
+def leads(result: FixedPoints) -> list[tuple[int, int]]:
+    """Indices of points, with those that their unstable directions lead to."""
+    index = [each["index"] for each in result.points]
+    pairs = ((each["source"], each["target"]) for each in result.connections)
+    return sorted({(index[a - 1], index[b - 1]) for a, b in pairs if b})
+
+
+@pytest.mark.parametrize(
+    ("T", "R", "kinds"),
+    [
+        (np.eye(2), [[0.3, 0.1], [0.1, 0.2]], {"pitchfork"}),
+        (
+            [[1.0, 0.3, 0.0], [0.3, 0.8, 0.1], [0.0, 0.1, 1.2]],
+            [[0.3, 0.1, 0], [0, 0.2, 0.1]],
+            set(),
+        ),
+    ],
+)
+def test_saddles_and_bifurcations_of_a_system_are_those_of_the_study(
+    T: Any, R: Any, kinds: set[str]
+) -> None:
+    """Two students that specialise become equal at some weight decay, by a pitchfork; not among
+    three teachers that no exchange leaves alone.
+    """
+    start, ends, M = {"Q": [[0.5, 0.1], [0.1, 0.4]], "R": R, "T": T}, (0.005, 0.03), len(T)
     rule = {"learning_rate": 0.5, "weight_decay": 0.01, "label_noise": 0.1}
-    ends = 0.005, 0.03
-    problem = sd.Problem("erf", students=2, teachers=2, **rule)
+    problem = sd.Problem("erf", students=2, teachers=M, **rule)
     study = problem.fixed_points(initial=start, starts=4, follow={"weight_decay": ends})
 
     P = sd.System()
-    x, w, B = P.inputs("x"), P.vectors("w", 2), P.vectors("B", 2, fixed=True)
+    x, w, B = P.inputs("x"), P.vectors("w", 2), P.vectors("B", M, fixed=True)
     g, kappa = sd.activation("erf"), P.parameter("kappa", 0.01)
-    gap = (g(w @ x).sum() - g(B @ x).sum()) / sp.sqrt(2)
+    gap = (g(w @ x).sum() - g(B @ x).sum()) / sp.sqrt(M)
     P.descend((gap - P.latents("noise", "gaussian") / 10) ** 2 / 2, {w: 0.5})
     P.update({each: -kappa * each for each in w})
     P.observe(error=gap**2 / 2)
-    begin = {"w.w": start["Q"], "w.B": start["R"], "B.B": start["T"]}
+    begin = {"w.w": start["Q"], "w.B": R, "B.B": T}
     found = P.fixed_points(begin, starts=4, follow={"kappa": ends})
 
     def real(result: FixedPoints, error: Any) -> list[tuple[int, int, float]]:
         points = [each for each in result.points if each["physical"] and each["certified"]]
         return sorted((p["index"], p["orbit"], round(float(error(p)), 9)) for p in points)
 
-    def leads(result: FixedPoints) -> list[tuple[int, int]]:
-        index = [each["index"] for each in result.points]
-        pairs = ((each["source"], each["target"]) for each in result.connections)
-        return sorted({(index[a - 1], index[b - 1]) for a, b in pairs if b})
-
     assert real(found, lambda p: p["observables"]["error"]) == real(
         study, lambda p: p["generalization_error"]
     )
-    assert leads(found) == leads(study) != []
-    kinds = {each["kind"]: each["parameter"] for each in study.bifurcations}
-    assert "pitchfork" in kinds
+    assert leads(found) == leads(study)
+    assert leads(found) or not kinds
+    places = {each["kind"]: each["parameter"] for each in study.bifurcations}
+    assert kinds <= places.keys() == {each["kind"] for each in found.bifurcations}
     for each in found.bifurcations:
-        assert each["parameter"] == pytest.approx(kinds[each["kind"]], rel=1e-5)
+        assert each["parameter"] == pytest.approx(places[each["kind"]], rel=1e-5)
     found.plot()
     with pytest.raises(sd.InputError, match=r"^follow: 'eta' is not a parameter; there are kappa$"):
         P.fixed_points(begin, follow={"eta": (0, 1)})
