@@ -249,8 +249,8 @@ class SystemEquations:
         for name, factors in means.products.told.items():
             number = name.partition("_")[2]
             words = (
-                "By the rules for functions of one field each, with or without kinks; largest "
-                f"error found, for variances up to {LARGEST_VARIANCE:g}: {means.error:.1e}."
+                "By quadrature, one function of each field, with or without kinks; largest error "
+                f"found, for variances up to {LARGEST_VARIANCE:g}: {means.error:.1e}."
             )
             fields = ", ".join(sp.latex(z) for z in field_symbols(len(factors)))
             product = sp.Mul(

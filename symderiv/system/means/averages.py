@@ -47,6 +47,7 @@ class Averages:
     def __init__(self, law: FieldLaw, functions: SlotMeans) -> None:
         self.law, self.functions = law, functions
         self._known: dict[sp.Expr, sp.Expr] = {}
+        self._known_slots: dict[sp.Expr, FormSlot | None] = {}
         self._blocks: dict[sp.Symbol, tuple[str, int]] = {}
 
     def lowered(self, expression: sp.Expr, statement: str = "") -> sp.Expr:
@@ -351,7 +352,7 @@ class Averages:
             return not beyond and len(self._bases(atoms)) <= len(nonlinear)
         # rules for products of functions of single fields need fewer points
         crowded = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
-        return len(nonlinear) > _PAIR and not beyond and not crowded
+        return not beyond and not crowded
 
     def _bases(self, atoms: Iterable[sp.Expr]) -> set[sp.Expr]:
         """Return the forms that functions of one field are of, but not those of polynomials."""
@@ -410,6 +411,11 @@ class Averages:
         return slots
 
     def _slot(self, factor: sp.Expr) -> FormSlot | None:
+        if factor not in self._known_slots:
+            self._known_slots[factor] = self._slot_of(factor)
+        return self._known_slots[factor]
+
+    def _slot_of(self, factor: sp.Expr) -> FormSlot | None:
         forms = list(dict.fromkeys(forms_of(factor, self.law)))
         base = _normalised(forms[0], self.law)
         symbols = self.law.gaussian(base)
@@ -463,9 +469,8 @@ def _divides_by(function: sp.Expr, constants: Iterable[sp.Symbol]) -> bool:
     return any(e.base.free_symbols and e.base.free_symbols <= {*constants} for e in powers)
 
 
-_PAIR, _FEW = 2, 3
-"""So many nonlinear directions are integrated over at once rather than factor by factor: those of
-pairs always, more where functions of single fields do not serve."""
+_FEW = 3
+"""More nonlinear directions are never integrated over at once."""
 
 _EDGES = (sp.sign, sp.Heaviside, sp.Abs, sp.Max, sp.Min, sp.Piecewise)
 _CLOSED = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import sympy as sp
 from symderiv_codegen import Constant, Function, ScalarFunction, TemplateFunction
@@ -49,6 +50,7 @@ class ProductMeans:
         self.names: dict[Kinds, str] = {}
         self.biased = False
         self._factors = {sp.S.One: NumericActivation(sp.S.One, "1")}
+        self._written: dict[Any, tuple[sp.Expr, sp.Expr]] = {}
         self._slopes: dict[str, list[Slope]] = {}
 
     def mean(
@@ -68,10 +70,14 @@ class ProductMeans:
                 f"closed means; quadrature takes at most {MOST_FACTORS}"
             )
         count = len(functions)
-        split = [_with_its_number(function) for function in functions]
+        split = [self._as_written(function) for function in functions]
         known = [self._known(function) for _, function in split]
         # planes are those of the first two fields: jumps in them are sharp
-        order = sorted(range(count), key=lambda n: not any(known[n].jumps_of_value))
+        places = [
+            (not any(each.jumps_of_value), self._number(f))
+            for each, (_, f) in zip(known, split, strict=True)
+        ]
+        order = sorted(range(count), key=places.__getitem__)
         size = 2 if count < 3 else MOST_FACTORS
         kinds = tuple(self._number(split[n][1]) for n in order)
         kinds += tuple(self._number(sp.S.One) for _ in range(size - count))
@@ -83,6 +89,20 @@ class ProductMeans:
         moments += [means[n] for n in order] + [sp.S.Zero] * (size - count)
         self.biased |= any(each != 0 for each in means)
         return sp.Mul(*(number for number, _ in split)) * sp.Function(name)(*moments)
+
+    def _as_written(self, function: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+        """Return a number and a function whose product a function is: the one that was met first of
+        those that are multiples of one polynomial of the functions in them.
+        """
+        number, rest = _with_its_number(function)
+        try:
+            polynomial = sp.Poly(rest, field=True)
+        except sp.polys.polyerrors.BasePolynomialError:
+            return number, rest
+        if not polynomial.domain.is_QQ:
+            return number, rest
+        first, written = self._written.setdefault(polynomial.monic(), (polynomial.LC(), rest))
+        return number * polynomial.LC() / first, written
 
     def _known(self, function: sp.Expr) -> NumericActivation:
         if function not in self._factors:
@@ -142,7 +162,7 @@ class ProductMeans:
         """
         means = ProductMeans()
         means.names, means.biased = dict(self.names), self.biased
-        means._factors = dict(self._factors)
+        means._factors, means._written = dict(self._factors), dict(self._written)
         if any(each.kinks for each in self._factors.values()):
             raise NotYetError(
                 "a function of a field has kinks beside others without closed means, and slopes "
@@ -157,7 +177,7 @@ class ProductMeans:
         """Return a number and the product that it is a multiple of; no product where it is zero."""
         factors, numbers = list(self._factors), []
         for kind, (_, order) in zip(kinds, raised, strict=True):
-            number, rest = _with_its_number(sp.diff(factors[kind], X, order))
+            number, rest = self._as_written(sp.diff(factors[kind], X, order))
             if number == 0:
                 return number, None
             front *= number

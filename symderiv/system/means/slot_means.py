@@ -127,7 +127,7 @@ class SlotMeans:
         size = len(order)
         nonlinear = sum(not _is_polynomial(functions[n]) for n in order)
         ordered = [[covariance[i][j] for j in order] for i in order]
-        if nonlinear > 2 or any(f.has(*ROUGH) for f in functions):
+        if size == 1 or nonlinear > 1 or any(f.has(*ROUGH) for f in functions):
             return self.products.mean(
                 [functions[n] for n in order], ordered, [means[n] for n in order]
             )

@@ -21,6 +21,7 @@ from unit.system.statements import gram
 import symderiv as sd
 from benchmarks.direct_rates import direct_mean
 from symderiv.foundation.errors import NotClosed
+from symderiv.lowering.means.closed_means import X
 from symderiv.lowering.means.joint_means import Joint
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Overlap
@@ -66,8 +67,11 @@ class Said:
             arguments = [float(a.xreplace(numbers)) for a in call.args]
             name = str(call.func)
             joints = {each: joint for joint, each in self.means.joints.names.items()}
+            products = self.means.products.told
             if name in joints:
                 numbers[call] = _integrated(joints[name], arguments)
+            elif name in products:
+                numbers[call] = _integrated(*_of_varying(products[name], arguments))
             else:
                 numbers[call] = _evaluated(self.means.functions[name], arguments)
         return float(taken.xreplace({k: sp.Float(v, 17) for k, v in numbers.items()}))
@@ -78,6 +82,18 @@ def _evaluated(function: ScalarFunction, arguments: list[float]) -> float:
     for symbol, definition in function.definitions:
         known[symbol] = definition.xreplace(known)
     return float(sp.N(function.value.xreplace(known), 17))
+
+
+def _of_varying(functions: list[sp.Expr], arguments: list[float]) -> tuple[Joint, list[float]]:
+    """A product of functions of x at as many fields, and their moments, without those of fields
+    that do not vary and come last.
+    """
+    count, size = len(functions), 2 if len(arguments) == 5 else 4
+    fields = sp.symbols(f"z1:{count + 1}", real=True)
+    product = sp.Mul(*(f.xreplace({X: z}) for f, z in zip(functions, fields, strict=True)))
+    rows = [*zip(*np.triu_indices(size), strict=True)]
+    moments = [c for c, pair in zip(arguments, rows, strict=False) if max(pair) < count]
+    return Joint(product, count, count), moments + arguments[len(rows) :][:count]
 
 
 def _integrated(joint: Joint, arguments: list[float]) -> float:
@@ -179,7 +195,7 @@ def test_a_mean_is_the_integral_over_all_fields(name: str) -> None:
     said = Said()
     expression = (CLOSED | OPEN)[name](said)
     taken = said.averages.mean(expression)
-    assert bool(said.means.joints.functions) == (name in OPEN)
+    assert said.means.by_quadrature == (name in OPEN)
     wanted = direct_mean(said.P.statement, expression, said.state, 0.2)
     assert said.value(taken) == pytest.approx(wanted, rel=1e-8, abs=1e-10)
     if name in CLOSED:
@@ -208,8 +224,8 @@ def test_a_mean_that_was_taken_is_not_taken_again() -> None:
 def test_independent_factors_part_before_quadrature() -> None:
     said = Said()
     taken = said.averages.mean(sp.tanh(said.w @ said.x) ** 2 * sp.tanh(said.w @ said.z) ** 2)
-    (joint,) = (n for n in said.means.joints.functions if n.startswith("joint"))
-    assert taken == sp.Function(joint)(said.w.dot(said.w), 0) ** 2
+    (mean,) = said.means.products.names.values()
+    assert taken == sp.Function(mean)(said.w.dot(said.w), 0, 0, 0, 0) ** 2
 
 
 @pytest.mark.parametrize(

@@ -204,22 +204,21 @@ class Fields:
         self.law = FieldLaw(P.statement)
 
     def value(self, taken: sp.Expr, means: Any) -> float:
-        """A taken mean, with the joint functions integrated by SciPy."""
+        """A taken mean, with functions of one field integrated by SciPy."""
         numbers = {
             self.vectors[i].dot(self.vectors[j]): sp.Float(COVARIANCE[i, j], 17)
             for i in range(3)
             for j in range(i, 3)
         }
         for call in taken.atoms(sp.core.function.AppliedUndef):
-            c, b = (float(each.xreplace(numbers)) for each in call.args)
-            number = str(call.func).rpartition("_")[2]
-            (z,), function = (
-                means.joints.functions[f"integrand_{number}"].arguments,
-                means.joints.functions[f"integrand_{number}"].value,
-            )
-            inner = sp.lambdify(z, function, ["scipy", "numpy"])
+            # the second field of a product of one function does not vary
+            variance, *_, mean, _ = (float(each.xreplace(numbers)) for each in call.args)
+            (function,) = means.products.told[str(call.func)]
+            inner = sp.lambdify(X, function, ["scipy", "numpy"])
 
-            def weighed(t: float, inner: Any = inner, c: float = c, b: float = b) -> float:
+            def weighed(
+                t: float, inner: Any = inner, c: float = variance, b: float = mean
+            ) -> float:
                 return float(inner(b + np.sqrt(c) * t)) * np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi)
 
             numbers[call] = sp.Float(integrate.quad(weighed, -10, 10, epsabs=1e-13)[0], 17)
