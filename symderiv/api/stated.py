@@ -19,6 +19,7 @@ from symderiv.system.stated_system import Spacing, asked_times
 if TYPE_CHECKING:
     import xarray
 
+    from symderiv.api.results.flows.best_constants import BestConstant
     from symderiv.api.results.flows.jacobian import Jacobian, Linearisation
     from symderiv.api.results.flows.system_points import SystemFixedPoints
     from symderiv.api.results.runs.fits import Fit
@@ -213,6 +214,57 @@ class System(stated_system.StatedSystem):
         return system_fixed_points(
             self.solver, initial, starts, unconnected, follow or {}, parameters
         )
+
+    def best(
+        self,
+        name: str,
+        *,
+        between: Sequence[float],
+        goal: str = "error",
+        end: float | None = None,
+        point: int = 1,
+        initial: Mapping[str, Any],
+        observable: str | None = None,
+        **parameters: Any,
+    ) -> BestConstant:
+        """Return the best constant value of a parameter, to about nine digits.
+
+        It is searched as by :meth:`symderiv.Problem.best`.
+
+        Args:
+            name: The parameter.
+            between: The least and the largest value that are allowed.
+            goal: "error" asks for the smallest value of an observable at the end of a run, "stable"
+                for the largest value up to which a fixed point stays stable, "escape" for the value
+                at which runs leave a fixed point fastest per unit of α.
+            end: The α of the observable.
+            point: The number of a point in :meth:`fixed_points`, from 1.
+            initial: The state at α = 0, as in ``rates``, with the fixed vectors.
+            observable: Its name; the first that was observed when left out. It must be positive.
+            parameters: Values that differ from the defaults.
+
+        Raises:
+            NotClosed: The equations do not close.
+            InputError: An argument is not acceptable.
+            NotYetError: A mean has no derivative, or time occurs where a fixed point is asked for.
+            ToleranceError: The point is stable everywhere.
+
+        Example:
+            >>> import symderiv as sd
+            >>> P = sd.System()
+            >>> x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+            >>> eta = P.parameter("eta", 0.5)
+            >>> P.descend((w @ x - B @ x) ** 2 / 2, {w: eta})
+            >>> P.observe(error=(w @ x - B @ x) ** 2 / 2)
+            >>> start = {"w.w": 0.2, "w.B": 0.1, "B.B": 1.0}
+            >>> round(P.best("eta", between=(0.1, 1.9), end=3, initial=start).value, 6)
+            1.0
+        """
+        from symderiv.api.results.flows.best_constants import best_of_system
+
+        shown = self._observable(observable) if goal == "error" else ""
+        start = initial, parameters
+        return best_of_system(self, name, between, goal, end, point, shown, start)
 
     def fit(
         self,

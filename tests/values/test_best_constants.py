@@ -68,6 +68,64 @@ def test_the_plateau_is_left_fastest_where_its_own_report_says() -> None:
     assert stable.value == pytest.approx(critical, rel=1e-9)
 
 
+def _linear_with_noise() -> tuple[sd.System, dict[str, float]]:
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    eta, noise = P.parameter("eta", 0.5), P.parameter("noise", 0.3) * P.latents("n", "gaussian")
+    P.descend((w @ x - B @ x - noise) ** 2 / 2, {w: eta})
+    P.observe(error=(w @ x - B @ x) ** 2 / 2, along=w @ x)
+    return P, {"w.w": 0.2, "w.B": 0.1, "B.B": 1.0}
+
+
+def test_the_best_constants_of_a_linear_unit_have_closed_forms() -> None:
+    P, start = _linear_with_noise()
+    end, begin, variance = 3.0, 0.5 * (0.2 - 0.2 + 1.0), 0.09
+
+    def error(eta: float) -> float:
+        left = eta * variance / (2 * (2 - eta))
+        return left + (begin - left) * np.exp(-eta * (2 - eta) * end)
+
+    found = P.best("eta", between=(0.1, 1.9), end=end, initial=start)
+    other = minimize_scalar(error, bounds=(0.1, 1.9), method="bounded", options={"xatol": 1e-10})
+    assert found.value == pytest.approx(other.x, abs=1e-7)
+    assert found.reached == pytest.approx(other.fun, rel=1e-8)
+    edge = P.best("eta", between=(0.2, 2.5), goal="stable", initial=start, eta=0.3, noise=0)
+    assert edge.value == pytest.approx(2.0, abs=1e-9)
+
+
+def test_the_fastest_escape_of_a_committee_is_that_of_the_study() -> None:
+    P = sd.System()
+    x, g, eta = P.inputs("x"), sd.activation("erf"), P.parameter("eta", 0.5)
+    w, B = P.vectors("w", 2), P.vectors("B", 2, fixed=True)
+    P.descend((g(w @ x).sum() - g(B @ x).sum()) ** 2 / 2, {w: eta})
+    start = {"w.w": [[0.3, 0.1], [0.1, 0.2]], "w.B": [[0.1, 0], [0, 0.05]], "B.B": np.eye(2)}
+    problem = sd.Problem(
+        *("erf",),
+        students=2,
+        teachers=2,
+        learning_rate=0.5,
+        student_weights=1.0,
+        teacher_weights=1.0,
+        teacher="orthogonal",
+        draw="mean",
+    )
+    asked = {"between": (0.1, 4.0), "goal": "escape", "point": 2}
+    found = P.best("eta", initial=start, **asked)
+    assert found.value == pytest.approx(problem.best(**asked).value, rel=1e-9)
+
+
+def test_what_cannot_be_best_of_a_system_is_refused() -> None:
+    P, start = _linear_with_noise()
+    for arguments, words in (
+        ({"name": "kappa", "end": 1.0}, "'kappa' is not a parameter; there are eta, noise"),
+        ({"name": "eta"}, "must be given with goal='error'"),
+        ({"name": "eta", "end": 1.0, "observable": "along"}, "only what is positive"),
+        ({"name": "eta", "end": 1.0, "observable": "other"}, "error, along"),
+    ):
+        with pytest.raises(InputError, match=words):
+            P.best(between=(0.1, 1.0), initial=start, **arguments)
+
+
 def test_what_cannot_be_best_is_refused() -> None:
     problem = alone()
     for arguments, words in (

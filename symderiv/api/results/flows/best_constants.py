@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,20 @@ from numpy.polynomial import chebyshev
 from scipy.optimize import brentq, minimize_scalar
 
 from symderiv.analysis.fixed_points.continuation import LargestRate
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
+from symderiv.analysis.fixed_points.search import Found
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.flows.stationary import points_of, value_of
 from symderiv.api.results.flows.stationary_flow import StationaryFlow, constants_along
+from symderiv.api.results.flows.system_points import points_of_system
 from symderiv.foundation.documents.document import Summary
 from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
 from symderiv.problem.key_names import study_key
+from symderiv.system.system_flow import SystemFlow
 
 GOALS = ("error", "stable", "escape")
-_GRID, _NODES, _RESOLVED = 12, 14, 1e-12
+_GRID, _NODES, _RESOLVED, _STARTS = 12, 14, 1e-12, 12
+_NEAR_TOP, _ROUNDED = 0.02, 1e-6
 
 
 class BestConstant(Answer):
@@ -28,8 +34,8 @@ class BestConstant(Answer):
         name: the name of the number.
         value: the best one.
         goal: "error", "stable" or "escape".
-        reached: the generalisation error at the end; or the largest rate of the fixed point per
-            unit of α, which is 0 at the edge of stability.
+        reached: the generalisation error, or the observable of a system, at the end; or the largest
+            rate of the fixed point per unit of α, which is 0 at the edge of stability.
         slope: for "error", the derivative of the logarithm of the error by the number there; else
             None.
         interior: whether the value is none of the two ends.
@@ -52,62 +58,145 @@ def best_constant(
     point: int,
 ) -> BestConstant:
     """Return the best value; see :meth:`symderiv.Problem.best`."""
+    ends, study = _checked(between, goal, end), problem._study
+
+    def reached(value: float) -> tuple[float, float]:
+        run = problem.replace(**{name: value}).solve(end=end, sensitivities=[name])
+        slopes = run.sensitivity("generalization_error", name)
+        return float(run.generalization_error[-1]), float(slopes[-1])
+
+    if goal == "error":
+        return _of_error(name, ends, reached)
+    key = study_key(name)
+    stated = StationaryFlow.of(study, None)
+    followed = _Followed(
+        stated.flow,
+        constants_along(stated, {key: ends}),
+        value_of(study, key),
+        lambda: [p for p, _ in points_of(stated, _STARTS, None)[0]],
+    )
+    return _of_point(followed, name, ends, goal, point)
+
+
+def best_of_system(
+    system: Any,
+    name: str,
+    between: Sequence[float],
+    goal: str,
+    end: float | None,
+    point: int,
+    observable: str,
+    start: tuple[Mapping[str, Any], Mapping[str, Any]],
+) -> BestConstant:
+    """Return the best value; see :meth:`symderiv.System.best`; ``start`` is a state by name, and
+    parameters that differ.
+    """
+    ends, (initial, parameters) = _checked(between, goal, end), start
+    values = system.solver.layout.parameter_values(parameters)
+    if name not in values:
+        known = ", ".join(values) or "none"
+        raise InputError(f"{name!r} is not a parameter; there are {known}", argument="name")
+
+    def reached(value: float) -> tuple[float, float]:
+        given = {**parameters, name: value}
+        run = system.solve(end=end, points=2, initial=initial, sensitivities=[name], **given)
+        return float(run[observable][-1]), float(run.sensitivity(observable, name)[-1])
+
+    if goal == "error":
+        if end is None:
+            raise InputError("must be given with goal='error'", argument="end")
+        return _of_error(name, ends, reached)
+    flow = SystemFlow.of(system.solver, initial, parameters)
+    followed = _Followed(
+        flow, flow.along(name), values[name], lambda: points_of_system(flow, _STARTS)[0]
+    )
+    return _of_point(followed, name, ends, goal, point)
+
+
+def _checked(between: Sequence[float], goal: str, end: float | None) -> tuple[float, float]:
+    """Return the two ends.
+
+    Raises:
+        InputError: They are not two ascending numbers, there is no such goal, or it has no end.
+    """
     check_one_of("goal", goal, GOALS)
     if len(between) != 2 or not between[0] < between[1]:
         raise InputError("must be two numbers, the smaller one first", argument="between")
-    ends = float(between[0]), float(between[1])
-    if goal == "error":
-        return _of_error(problem, name, ends, end)
-    if end is not None:
+    if goal != "error" and end is not None:
         raise InputError("is allowed only with goal='error'", argument="end")
-    return _of_point(problem, name, ends, goal, point)
+    return float(between[0]), float(between[1])
 
 
 def _of_error(
-    problem: Any, name: str, ends: tuple[float, float], end: float | None
+    name: str, ends: tuple[float, float], reached: Callable[[float], tuple[float, float]]
 ) -> BestConstant:
-    """Return where the derivative of the final error by the number vanishes, or the best end."""
+    """Return where the derivative of the final error by the number vanishes, or the best end.
+
+    Args:
+        name: The name of the number.
+        ends: The least and the largest value of the number.
+        reached: Give the final error at a value, and its derivative.
+
+    Raises:
+        InputError: An error is not positive.
+    """
     known: dict[float, tuple[float, float]] = {}
 
-    def reached(value: float) -> tuple[float, float]:
+    def logarithm(value: float) -> tuple[float, float]:
         """Return the logarithm of the final error, and its derivative."""
         if value not in known:
-            run = problem.replace(**{name: value}).solve(end=end, sensitivities=[name])
-            slopes = run.sensitivity("generalization_error", name)
-            error = float(run.generalization_error[-1])
-            known[value] = float(np.log(error)), float(slopes[-1]) / error
+            error, slope = reached(value)
+            if not error > 0.0:
+                raise InputError(
+                    f"is {error:.3g} at {name} = {value:g}; only what is positive can be best",
+                    argument="observable",
+                )
+            known[value] = float(np.log(error)), slope / error
         return known[value]
 
     grid = np.linspace(*ends, _GRID)
-    first = np.array([reached(float(value)) for value in grid])
+    first = np.array([logarithm(float(value)) for value in grid])
     best = int(np.argmin(first[:, 0]))
     value = float(grid[best])
     # between neighbours of the best the derivative goes from below zero to above it
     side = best + 1 if first[best, 1] < 0 else best - 1
     if 0 <= side < len(grid) and first[side, 1] * first[best, 1] < 0:
-        value = _root(lambda x: reached(x)[1], (float(grid[best]), float(grid[side])))
-    logarithm, slope = reached(value)
+        value = _root(lambda x: logarithm(x)[1], (float(grid[best]), float(grid[side])))
+    error, slope = logarithm(value)
     tried = [[float(x), float(np.exp(y))] for x, y in zip(grid, first[:, 0], strict=True)]
-    return _answer(name, "error", value, float(np.exp(logarithm)), slope, ends, tried)
+    return _answer(name, "error", value, float(np.exp(error)), slope, ends, tried)
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """Fixed points that are followed in a number.
+
+    Attributes:
+        flow: The flow.
+        at: Its constants and the unit of its rates as functions of the number.
+        begin: The value of the number that the flow has.
+        points: Find its fixed points, also those that no vectors have.
+    """
+
+    flow: ExchangedFlow
+    at: Callable[[float], tuple[np.ndarray, float]]
+    begin: float
+    points: Callable[[], Sequence[Found]]
 
 
 def _of_point(
-    problem: Any, name: str, ends: tuple[float, float], goal: str, number: int
+    followed: _Followed, name: str, ends: tuple[float, float], goal: str, number: int
 ) -> BestConstant:
     """Return the largest value with a stable fixed point, or that at which it is left fastest."""
-    key = study_key(name)
-    study = problem._study
-    begin = value_of(study, key)
+    begin = followed.begin
     if not ends[0] <= begin <= ends[1]:
         raise InputError(f"must contain {begin:g}, the value of the problem", argument="between")
-    stated = StationaryFlow.of(study, None)
-    points = [p for p, _ in points_of(stated, 12, None)[0] if stated.flow.physical(p.values)]
+    points = [p for p in followed.points() if followed.flow.physical(p.values)]
     if not 1 <= number <= len(points):
         raise InputError(
             f"{number} is not from 1 to {len(points)}, the number of points", argument="point"
         )
-    at = constants_along(stated, {key: ends})
-    rate = LargestRate(stated.flow, at, points[number - 1].values, begin, ends)
+    rate = LargestRate(followed.flow, followed.at, points[number - 1].values, begin, ends)
     grid = [value for value in np.linspace(*ends, _GRID) if np.isfinite(rate(float(value)))]
     rates = np.array([rate(float(value)) for value in grid])
     tried = [[float(x), float(y)] for x, y in zip(grid, rates, strict=True)]
@@ -118,6 +207,8 @@ def _of_point(
             lambda x: -rate(float(x)), bounds=around, method="bounded", options={"xatol": 1e-9}
         )
         value = float(maximum.x) if -maximum.fun > rates[best] else float(grid[best])
+        if around[0] < value < around[1]:
+            value = _top(rate, value, _NEAR_TOP * (around[1] - around[0]))
         return _answer(name, goal, value, rate(value), None, ends, tried)
     if rate(begin) >= 0:
         raise InputError(f"point {number} is not stable at {begin:g}", argument="point")
@@ -137,6 +228,19 @@ def _crossing(rate: LargestRate, ends: tuple[float, float]) -> float:
     nodes = chebyshev.chebpts1(_NODES)
     polynomial = chebyshev.chebfit(nodes, [rate(middle + half * x) for x in nodes], _NODES - 1)
     return middle + half * _root(lambda x: float(chebyshev.chebval(x, polynomial)), (-1.0, 1.0))
+
+
+def _top(rate: LargestRate, value: float, near: float) -> float:
+    """Return where a rate is largest, which is known to the root of rounding, by the derivative of
+    a polynomial through values nearby; the same value where two rates cross there.
+    """
+    nodes = chebyshev.chebpts1(_NODES)
+    slope = chebyshev.chebder(chebyshev.chebfit(nodes, [rate(value + near * x) for x in nodes], 4))
+    ends = chebyshev.chebval(-1.0, slope), chebyshev.chebval(1.0, slope)
+    if not ends[0] > 0.0 > ends[1]:
+        return value
+    top = value + near * _root(lambda x: float(chebyshev.chebval(x, slope)), (-1.0, 1.0))
+    return top if abs(top - value) < _ROUNDED * abs(value) else value
 
 
 def _root(function: Callable[[float], float], ends: tuple[float, float]) -> float:

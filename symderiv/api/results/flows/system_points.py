@@ -105,10 +105,8 @@ def system_fixed_points(
             f"{flow.place.size} order parameters are too many to look for all fixed points",
             argument="initial",
         )
-    jacobian, kind = _jacobian_of(flow)
-    points = found_points(flow, jacobian, [flow.begin[flow.place]], starts)
+    points, kind = points_of_system(flow, starts)
     traced = if_closed(lambda: _traced(flow, initial, parameters))
-    points.sort(key=lambda each: (not flow.physical(each.values), each.index, *each.values))
     real = [each for each in points if flow.physical(each.values)]
     branches = [_branches(flow, real, name, values[name], each) for name, each in ends.items()]
     return SystemFixedPoints(
@@ -127,6 +125,16 @@ def system_fixed_points(
             "warnings": [_CAUTION],
         }
     )
+
+
+def points_of_system(flow: SystemFlow, starts: int) -> tuple[list[Found], str]:
+    """Return the points that are found, those that vectors can have first, by index; and where
+    the Jacobian comes from.
+    """
+    jacobian, kind = _jacobian_of(flow)
+    points = found_points(flow, jacobian, [flow.begin[flow.place]], starts)
+    points.sort(key=lambda each: (not flow.physical(each.values), each.index, *each.values))
+    return points, kind
 
 
 def _ends_of(
