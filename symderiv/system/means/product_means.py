@@ -33,6 +33,7 @@ LAST_TOLERANCE = 1e-5
 """Errors above this are refused."""
 
 _KIND = sp.Symbol("kind")
+_EXPONENTIAL = sp.Symbol("exponential", positive=True)
 
 #: A number in front, and the name of a product; None for nothing.
 Slope = tuple[sp.Expr, str | None]
@@ -92,17 +93,12 @@ class ProductMeans:
 
     def _as_written(self, function: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Return a number and a function whose product a function is: the one that was met first of
-        those that are multiples of one polynomial of the functions in them.
+        those that are multiples of one ratio of polynomials of the functions in them.
         """
         number, rest = _with_its_number(function)
-        try:
-            polynomial = sp.Poly(rest, field=True)
-        except sp.polys.polyerrors.BasePolynomialError:
-            return number, rest
-        if not polynomial.domain.is_QQ:
-            return number, rest
-        first, written = self._written.setdefault(polynomial.monic(), (polynomial.LC(), rest))
-        return number * polynomial.LC() / first, written
+        front, ratio = _as_ratio(rest)
+        first, written = self._written.setdefault(ratio, (front, rest))
+        return number * front / first, written
 
     def _known(self, function: sp.Expr) -> NumericActivation:
         if function not in self._factors:
@@ -275,6 +271,25 @@ def _by_number(
         called = name if n == len(own) - 1 else f"{name}_to_{n}"
         template = f"{what}_or_other" if n else f"{what}_alone"
         yield TemplateFunction(called, arguments, template, names, f"The {what} by number.")
+
+
+def _as_ratio(function: sp.Expr) -> tuple[sp.Expr, Any]:
+    """Return the number in front of a function, and the rest of it: the same for all ways to write
+    a ratio of polynomials of the functions in it.
+    """
+    powers = {
+        each: _EXPONENTIAL ** (each.exp / X)
+        for each in function.atoms(sp.exp)
+        if (each.exp / X).is_Integer
+    }
+    try:
+        parts = sp.fraction(sp.cancel(function.xreplace(powers)))
+        (above, below), _ = sp.parallel_poly_from_expr(parts, field=True)
+    except sp.PolynomialError:
+        return sp.S.One, function
+    if not above.domain.is_QQ:
+        return sp.S.One, function
+    return above.LC() / below.LC(), (above.monic(), below.monic())
 
 
 def _with_its_number(function: sp.Expr) -> tuple[sp.Expr, sp.Expr]:

@@ -53,7 +53,11 @@ class SlotMeans:
             NotYetError: No rule of the Gaussian calculus applies.
             DivergentError: The mean does not exist.
         """
-        slots = sorted(_merged(slots), key=lambda each: (str(each.function), str(each.form)))
+        outside, slots = _with_exponentials_placed(_merged(slots), law)
+        return outside * self._mean(slots, law)
+
+    def _mean(self, slots: Sequence[FormSlot], law: FieldLaw) -> sp.Expr:
+        slots = sorted(slots, key=lambda each: (str(each.function), str(each.form)))
         if not slots:
             return sp.S.One
         if any(slot.function == 0 for slot in slots):
@@ -200,6 +204,53 @@ def _merged(slots: Sequence[FormSlot], alone: tuple[type, ...] = (sp.erf,)) -> l
             rest[slot.form] = rest.get(slot.form, sp.S.One) * slot.function
     products = ((almost_reduced(function), form) for form, function in rest.items())
     return apart + [FormSlot(function, form) for function, form in products if function != 1]
+
+
+def _with_exponentials_placed(
+    slots: Sequence[FormSlot], law: FieldLaw
+) -> tuple[sp.Expr, list[FormSlot]]:
+    """Return a factor, and slots in which exponentials stand at the fields of other functions.
+
+    exp(-h) beside a function of h + b is a factor exp(b), and exp(-x) in that function: no field is
+    added, and a function such as x exp(-x)/(1 + exp(-x))² stays bounded. So are exp(-h) and exp(-g)
+    beside a function of h + g.
+    """
+    outside, placed, left = sp.S.One, [], []
+    for slot in slots:
+        alone = isinstance(slot.function, sp.exp) and sp.diff(slot.function.exp, X).is_number
+        (left if alone else placed).append(slot)
+    for group in (*([each] for each in left), left):
+        group = [each for each in group if each in left]
+        exponent = sp.Add(*(each.function.exp.xreplace({X: each.form}) for each in group))
+        shares = _in_terms_of([each.form for each in placed], exponent, law)
+        if not group or shares is None:
+            continue
+        left = [each for each in left if each not in group]
+        outside *= sp.exp(
+            sp.expand(exponent - sum(k * s.form for k, s in zip(shares, placed, strict=True)))
+        )
+        placed = [
+            FormSlot(each.function * sp.exp(k * X), each.form)
+            for k, each in zip(shares, placed, strict=True)
+        ]
+    return outside, placed + left
+
+
+def _in_terms_of(
+    forms: Sequence[sp.Expr], exponent: sp.Expr, law: FieldLaw
+) -> list[sp.Expr] | None:
+    """Return how often forms are in an affine combination of fields, as numbers; None if they
+    cannot tell.
+    """
+    symbols = {s for each in (*forms, exponent) for s in law.gaussian(each)}
+    rows = [[sp.diff(each, symbol) for symbol in symbols] for each in (*forms, exponent)]
+    if not forms or sp.Matrix(rows[:-1]).rank() < len(forms):
+        return None
+    try:
+        shares, _ = sp.Matrix(rows[:-1]).T.gauss_jordan_solve(sp.Matrix(rows[-1]))
+    except ValueError:
+        return None
+    return [*shares] if all(each.is_number for each in shares) else None
 
 
 def almost_reduced(function: sp.Expr) -> sp.Expr:
