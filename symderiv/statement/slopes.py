@@ -124,6 +124,14 @@ def _vanishes(term: sp.Expr, symbol: sp.Symbol) -> bool:
             rate = sp.diff(argument, symbol)
             if rate != 0 and not rate.has(symbol):
                 place = symbol - argument / rate
-                if sp.expand((term / factor).subs(symbol, sp.expand(place))) == 0:
+                left = (term / factor).subs(symbol, sp.expand(place))
+                if sp.expand(left) == 0:
+                    return True
+                # a rate that is no number stands in denominators, which expanding leaves
+                if not rate.is_number and any(map(_is_none, sp.Mul.make_args(left))):
                     return True
     return False
+
+
+def _is_none(factor: sp.Expr) -> bool:
+    return bool(factor.is_Add and sp.cancel(factor) == 0)

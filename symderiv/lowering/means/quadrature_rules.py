@@ -24,7 +24,7 @@ PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
 SECTORS = ((12.0, 12.0), (19.0, 20.0), (19.0, 28.0))
 """Points of a right angle and of r in polar coordinates, for means of two factors: the first do for
 exponentials, the last for what has poles nearby."""
-ALONG_LINES = 0.3
+ALONG_LINES, LARGEST_CORRELATION = 0.3, 1.0
 """The correlation of two rests from which means in planes are integrated along lines."""
 NEARLY = 1.5
 """How much larger the errors of a coarser rule may be than those of the finest, where none keeps a
@@ -249,7 +249,7 @@ def _finer_plane(numbers: tuple[float, ...]) -> tuple[float, ...]:
     points, digits, reach, scale, floor, even, _, _, rests = numbers
     # nothing along lines: what they give is held against points of a plane
     numbers = 1.4 * points, 1.2 * digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
-    return *numbers, math.inf, 0.0, 0.01 * rests
+    return *numbers, 2.0 * LARGEST_CORRELATION, 0.0, 0.01 * rests
 
 
 def _finer_lines(numbers: tuple[float, ...]) -> tuple[float, ...]:

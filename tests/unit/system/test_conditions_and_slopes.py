@@ -146,6 +146,8 @@ def test_the_mean_of_a_slope_is_that_of_the_expression_times_its_field(name: str
         ((x - y) * H(x - y) * y, y * H(x - y)),
         ((2 * x - 2) * H(x - 1), 2 * H(x - 1)),
         (y * H(y), sp.S.Zero),
+        # a unit on inputs whose size is another one in each class
+        (((2 - y) * x + y) * H((2 - y) * x + y), (2 - y) * H((2 - y) * x + y)),
     ],
 )
 def test_no_delta_function_is_left_where_a_force_is_continuous(
@@ -153,6 +155,7 @@ def test_no_delta_function_is_left_where_a_force_is_continuous(
 ) -> None:
     assert sp.expand(slope(expression, x) - wanted) == 0
     assert slope((x + 1) * H(x), x).has(D)
+    assert slope((x + 1) * H(y * x), x).has(D)
 
 
 @pytest.mark.parametrize(

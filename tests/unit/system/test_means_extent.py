@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import sympy as sp
+from scipy import integrate, stats
 
 import symderiv as sd
 from symderiv.foundation.errors import RunWarning
@@ -73,6 +75,26 @@ def test_an_error_above_the_tolerance_is_said_and_kept(tmp_path) -> None:  # typ
     run.save(tmp_path / "run.nc")
     again = sd.open(tmp_path / "run.nc")
     assert (again.warnings, again.attributes) == (run.warnings, run.attributes)
+
+
+def test_products_of_functions_with_jumps_are_compared_beyond_their_range() -> None:
+    """The rate is that of two nested integrals: over the teacher's field, then the student's."""
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    P.update({w: sp.tanh(w @ x) * sp.sign(B @ x - 1) * x})
+    with pytest.warns(RunWarning, match="rates may be off by"):
+        run = P.solve(alpha=[0.0], initial={"w.w": 6.0, "w.B": 1.0, "B.B": 1.0})
+
+    def mean(function: Callable[[float], float], first: float = -9.0, last: float = 9.0) -> float:
+        found = integrate.quad(lambda z: function(z) * stats.norm.pdf(z), first, last, epsabs=1e-13)
+        return float(found[0])
+
+    def of_teacher(b: float) -> float:
+        return b * mean(lambda z: float(np.tanh(b + np.sqrt(5) * z)))
+
+    exact = mean(of_teacher, 1) - mean(of_teacher, last=1)
+    rate = P.rates({"w.w": 6.0, "w.B": 1.0, "B.B": 1.0})["w.B"]
+    assert abs(rate - exact) < float(run.attributes["means_error"]) < 1e-6
 
 
 def test_closed_means_have_no_error() -> None:
