@@ -75,7 +75,6 @@ def run_in_lanes(
     threads = min(threads, -(-len(flows) // width))
     given = LaneStart(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
     results = given.walked(flows)
-    first.keep_code()
     return replace(results, errors=_errors(flows, results, width))
 
 
@@ -85,8 +84,6 @@ def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
         assert module is not None
         with kept_code():
             return module.specialised(flow.state.K, flow.state.M)  # type: ignore[no-any-return]
-    if type(flow) is Flow:
-        return flow.code.right_hand_side
     return flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
 
 
