@@ -56,12 +56,12 @@ class LaneResults:
 
     @property
     def reached(self) -> np.ndarray:
-        """How many times each run reached, shape (n,)."""
+        """The number of times that each run reached, shape (n,)."""
         return np.array([run.reached for run in self.runs])
 
     @property
     def evaluations(self) -> np.ndarray:
-        """How often each run evaluated its right-hand side, shape (n,)."""
+        """The number of evaluations of each run, shape (n,)."""
         return np.array([run.rhs_evaluations for run in self.runs])
 
     @property

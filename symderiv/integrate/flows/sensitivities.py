@@ -310,7 +310,7 @@ def direction_by(course_of: Callable[[float], Course], value: float, name: str) 
         NotYetError: It changes when something jumps, or how pieces are made.
     """
     step = _STEP * (abs(value) or 1.0)
-    return Direction(*differences_by(course_of, value, name, step, (_CENTRAL, _FORWARD)))
+    return differences_by(course_of, value, name, step, (_CENTRAL, _FORWARD))
 
 
 def differences_by(
@@ -320,7 +320,7 @@ def differences_by(
     step: float,
     weights: tuple[Mapping[int, float], Mapping[int, float]],
     order: int = 1,
-) -> list[np.ndarray]:
+) -> Direction:
     """Return a derivative of flat start and flat constants by a number; see :func:`direction_by`.
 
     Args:
@@ -353,7 +353,7 @@ def differences_by(
     begin = packed(value)
     # what differences leave of numbers that stand still
     change[np.abs(change) < 1e-13 * np.abs(np.concatenate(begin)) / step**order] = 0.0
-    return np.split(change, [begin[0].size])
+    return Direction(*np.split(change, [begin[0].size]))
 
 
 def as_argument(value: Any) -> Any:
