@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import symderiv as sd
-from symderiv.api.results.flows.jacobian import products_of
+from symderiv.api.results.flows.jacobian import point_of_study
 
 _PROGRAM = """
 import json, sys, symderiv as sd
@@ -83,11 +83,12 @@ def product_row() -> tuple[str, str, str, bool]:
     """Return the ratio of the least times, K = M = 4 with 512 eigenvalues."""
     inputs = sd.PowerLaw(exponent=1.0, dimension=2048, distinct_eigenvalues=512)
     problem = sd.Problem("erf", students=4, teachers=4, learning_rate=0.5, inputs=inputs)
-    rates, product = problem.rhs(), products_of(problem._study)
+    rates, along = problem.rhs(), point_of_study(problem._study, None).in_doubles()
+    nothing = np.zeros(0)
     direction = np.random.default_rng(0).standard_normal(rates.initial.size)
     rates(0.0, rates.initial)
-    product(direction)
-    sides = (lambda: rates(0.0, rates.initial)), (lambda: product(direction))
+    along(direction, nothing)
+    sides = (lambda: rates(0.0, rates.initial)), (lambda: along(direction, nothing))
     least = [min(repeat(side, number=_DIRECTIONS, repeat=_REPEATS)) for side in sides]
     ratio = least[1] / least[0]
     said = f"{ratio:.1f} right-hand sides of {1e6 * least[0] / _DIRECTIONS:.0f} us"

@@ -68,10 +68,8 @@ def _source(study: Study, number: int) -> str:
     values = points[number - 1][0].values
     try:
         traced = TracedFlow.of(stated.own, formulas_of(study, stated.own))
-        constants, rates = traced.rates.compiled()
         with working_bits(_BITS):
-            given = constants()
-            field = VectorField(lambda state: rates(state, given), len(traced.rates.outputs))
+            field = VectorField.of(traced.rates)
             point = proved_root(
                 field.rates,
                 lambda y: list(field.slopes(y).entries()),

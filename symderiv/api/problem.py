@@ -988,10 +988,10 @@ class Problem(Shown):
             >>> found.parameters["learning_rate"].shape
             (3,)
         """
-        from symderiv.api.results.flows.jacobian import jacobian_of
+        from symderiv.api.results.flows.jacobian import jacobian_at, point_of_study
 
         with naming_arguments():
-            return jacobian_of(self._study, state, digits)
+            return jacobian_at(point_of_study(self._study, state, by_parameters=True), digits)
 
     @following("linearising")
     def linearise(self, state: Start | None = None) -> Linearisation:
@@ -1004,10 +1004,10 @@ class Problem(Shown):
             InputError: as :meth:`jacobian`.
             NotYetError: as :meth:`jacobian`.
         """
-        from symderiv.api.results.flows.jacobian import linearised
+        from symderiv.api.results.flows.jacobian import linearised_at, point_of_study
 
         with naming_arguments():
-            return linearised(self._study, state)
+            return linearised_at(point_of_study(self._study, state))
 
     @following("looking for fixed points")
     def fixed_points(

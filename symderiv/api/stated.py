@@ -154,9 +154,10 @@ class System(stated_system.StatedSystem):
             InputError: A name is missing or unknown.
             NotYetError: A mean has no closed form.
         """
-        from symderiv.api.results.flows.jacobian import system_jacobian
+        from symderiv.api.results.flows.jacobian import jacobian_at, point_of_system
 
-        return system_jacobian(self.solver, state, parameters, digits)
+        point = point_of_system(self.solver, state, parameters, by_parameters=True)
+        return jacobian_at(point, digits)
 
     def linearise(self, state: Mapping[str, Any], **parameters: Any) -> Linearisation:
         """Return eigenvalues and modes of the Jacobian by the order parameters.
@@ -170,9 +171,9 @@ class System(stated_system.StatedSystem):
             InputError: A name is missing or unknown.
             NotYetError: A mean has no closed form.
         """
-        from symderiv.api.results.flows.jacobian import system_linearised
+        from symderiv.api.results.flows.jacobian import linearised_at, point_of_system
 
-        return system_linearised(self.solver, state, parameters)
+        return linearised_at(point_of_system(self.solver, state, parameters))
 
     @following("looking for fixed points")
     def fixed_points(

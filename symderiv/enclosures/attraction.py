@@ -58,9 +58,7 @@ def attraction(rates: Operations, region: StateSet) -> Attraction | None:
 
 
 def _attraction(rates: Operations, region: StateSet) -> Attraction | None:
-    constants, values = rates.compiled()
-    given = constants()
-    field = VectorField(lambda state: values(state, given), len(rates.outputs))
+    field = VectorField.of(rates)
     centre = stationary(field, [x.mid() for x in region.hull])
     if centre is None:
         return None

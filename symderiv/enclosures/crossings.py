@@ -9,9 +9,8 @@ difference of order parameters, which boxes around each of them lose.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from flint import arb, arb_mat, arb_series, ctx
 
@@ -82,8 +81,7 @@ class _Gap:
     """A function of the state, with the rates of the state."""
 
     def __init__(self, rates: Operations, gap: Operations) -> None:
-        self._field = VectorField(_function(rates), len(rates.outputs))
-        self._gap = _function(gap)
+        self._field, self._gap = VectorField.of(rates), gap.in_balls()
 
     def at_start(self, region: StateSet) -> arb:
         return gradient_form(self._gap, region)[0]
@@ -180,9 +178,3 @@ def _polynomial(coefficients: Sequence[arb], time: arb) -> arb:
     for each in reversed(coefficients):
         value = each + time * value
     return value
-
-
-def _function(operations: Operations) -> Callable[[Sequence[Any]], list[Any]]:
-    constants, values = operations.compiled()
-    given = constants()
-    return lambda state: values(state, given)

@@ -72,9 +72,7 @@ def passed_point(run: EnclosedRun, rates: Operations, begin: arb, end: arb) -> P
         rates: The rates of the state.
         begin, end: Only between these times.
     """
-    constants, values = rates.compiled()
-    given = constants()
-    field = VectorField(lambda state: values(state, given), len(rates.outputs))
+    field = VectorField.of(rates)
     between = [place for place, time in enumerate(run.begins) if time >= begin and time <= end]
     if not between:
         return None

@@ -128,9 +128,7 @@ def _followed(
     bits: int,
     progress: Progress | None,
 ) -> EnclosedRun:
-    constants, rates = operations.compiled()
-    given = constants()
-    field = VectorField(lambda state: rates(state, given), len(start))
+    field = VectorField.of(operations)
     region, now = StateSet.around([exactly(each) for each in start]), arb(0)
     steps: list[ProvedStep] = []
     begins: list[arb] = []

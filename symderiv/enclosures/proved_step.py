@@ -23,6 +23,7 @@ from flint import arb, arb_mat, arb_series, ctx
 
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.krawczyk import coefficient, gradients
+from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import largest_of
 
 _INFLATIONS, _HALVINGS = 12, 40
@@ -43,6 +44,11 @@ class VectorField:
 
     rates: Callable[[Sequence[Any]], list[Any]]
     size: int
+
+    @classmethod
+    def of(cls, rates: Operations) -> VectorField:
+        """Return the field of recorded rates, at the present precision."""
+        return cls(rates.in_balls(), len(rates.outputs))
 
     def taylor(self, start: Sequence[arb], enough: Callable[[int, list[arb]], bool]) -> Columns:
         """Return Taylor coefficients in time of the solution from a start, each a list of n.

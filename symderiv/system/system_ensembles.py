@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +19,9 @@ from symderiv.integrate.ensemble import Chunk, EndedRuns, through_lanes
 from symderiv.integrate.ensemble.lane_pieces import LaneStart, step_tolerance
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, lane_results
+from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults
 from symderiv.system.point_run import PointRun
 from symderiv.system.varied_system import SystemPoint, VariedSystem
-
-if TYPE_CHECKING:
-    pass
 
 #: Called with the number of runs that have ended.
 EndedTold = Callable[[int], None]
@@ -132,8 +129,7 @@ def _integrated(
     first = one(runs[0])  # alone, since it compiles what others use
     with ThreadPoolExecutor(wanted.workers) as pool:
         results = [first, *pool.map(one, runs[1:])]
-    errors = np.full((len(results), wanted.alpha.size), np.nan)
-    return lane_results(results, errors, time.perf_counter() - started)
+    return LaneResults.of(results, wanted.alpha.size, time.perf_counter() - started)
 
 
 def _curves(
@@ -152,8 +148,8 @@ def _curves(
             together[name] = averages(module, (1,), sizes, found.states, constants, found.reached)
     alone = [name for name in solver.closed.observables if name not in together]
     for place, run in enumerate(runs):
-        reached = int(found.reached[place])
-        states, alpha = found.states[place, :reached], wanted.alpha[:reached]
+        states, reached = found.runs[place].results, found.runs[place].reached
+        alpha = wanted.alpha[:reached]
         names = solver.layout.shown(run.point.given)
         held = run.course.held(alpha) if alone else constants[place]
         yield {

@@ -17,7 +17,7 @@ from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.flows.courses import Course, Goal
 from symderiv.integrate.flows.event_times import Followed, RunWanted, SeenRun
 from symderiv.integrate.flows.flat_run import Progress
-from symderiv.integrate.flows.sensitivities import Direction, VariedRun
+from symderiv.integrate.flows.sensitivities import Direction, VariedRun, as_argument
 from symderiv.system.point_run import PointRun
 from symderiv.system.system_runs import Solver
 from symderiv.system.system_trajectory import SystemRun
@@ -82,7 +82,7 @@ class VariedSystemRun(VariedRun):
         )
         for name in self.observables:
             function, inputs = solver.observable_tangent(name)
-            told = (_told(values[each]) for values in (here, rates) for each in inputs)
+            told = (as_argument(values[each]) for values in (here, rates) for each in inputs)
             changed[name] = float(function(*told))
         return changed
 
@@ -107,10 +107,6 @@ def _read(solver: Solver, observable: str) -> set[str]:
     assert procedure is not None
     values = (step.value for step in procedure.body if isinstance(step, Assignment))
     return {symbol.name for value in values for symbol in value.free_symbols}
-
-
-def _told(value: Any) -> Any:
-    return np.ascontiguousarray(value) if np.ndim(value) else float(value)
 
 
 @dataclass(frozen=True)

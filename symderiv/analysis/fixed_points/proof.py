@@ -61,16 +61,9 @@ def proved_point(
     """
     bits = int(_BITS_PER_DIGIT * digits) + 60
     with working_bits(bits):
-        at, observed = (_evaluated(each) for each in (rates, observables))
+        at, observed = rates.in_balls(), observables.in_balls()
         box = proved_root(at, lambda y: list(gradients(at, y).entries()), values, bits)
         return Proof(box, enclosed_eigenvalues(gradients(at, box)), observed(box))
-
-
-def _evaluated(operations: Operations) -> Callable[[Sequence[Any]], list[Any]]:
-    """Return operations as a function of the state, at the present precision."""
-    constants, values = operations.compiled()
-    given = constants()
-    return lambda state: values(state, given)
 
 
 def polished(

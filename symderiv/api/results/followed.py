@@ -21,8 +21,7 @@ from symderiv.integrate.flows.sensitivities import (
     Direction,
     VariedFlow,
     VariedRun,
-    difference_of,
-    packed_by,
+    differences_by,
 )
 from symderiv.integrate.rules.solving import flow_of
 from symderiv.problem.initial import check_equations
@@ -110,13 +109,13 @@ class FollowedStudy(Followed):
     def _bend(self, name: str) -> Bend:
         """Return the second derivatives of the start and the constants by a number."""
         value = self.number(name)
-        packed = packed_by(lambda number: self.course({name: number}), value, name)
-        step = _SECOND_STEP * (abs(value) or 1.0)
-        change = difference_of(packed, value, step, (_CENTRAL_TWICE, _FORWARD_TWICE)) / step**2
-        begin = packed(value)
-        change[np.abs(change) < 1e-13 * np.abs(np.concatenate(begin)) / step**2] = 0.0
-        state, parameters = np.split(change, [begin[0].size])
-        return Bend(state, parameters, _FIRST_STEP * (abs(value) or 1.0))
+        size, weights = abs(value) or 1.0, (_CENTRAL_TWICE, _FORWARD_TWICE)
+
+        def course_of(number: float) -> Course:
+            return self.course({name: number})
+
+        parts = differences_by(course_of, value, name, _SECOND_STEP * size, weights, 2)
+        return Bend(*parts, _FIRST_STEP * size)
 
     def condition(self, event: Event, seen: SeenRun | None = None) -> Condition | None:
         if event.condition:

@@ -10,7 +10,7 @@ import numpy as np
 
 from symderiv.foundation.limits import check_memory
 from symderiv.integrate.flows.flat_run import REASONS
-from symderiv.integrate.flows.lanes import LaneResults, flat_result
+from symderiv.integrate.flows.lanes import LaneResults
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
 from symderiv.integrate.steppers.walk import INTERRUPTED
@@ -97,11 +97,13 @@ class Chunk:
 
     def end_lanes(self, rows: np.ndarray, found: LaneResults) -> None:
         """Note how runs in lanes ended."""
-        self.status[rows] = [REASONS[code] for code in found.codes]
-        for name in ("alpha_end", "error_sum", "steps"):
-            getattr(self, name)[rows] = getattr(found, name)
-        self.rhs_evaluations[rows] = found.evaluations
-        share = found.evaluations / max(1, int(found.evaluations.sum()))
+        evaluations = found.evaluations
+        self.status[rows] = [run.cause for run in found.runs]
+        self.alpha_end[rows] = [run.last_alpha for run in found.runs]
+        self.error_sum[rows] = [run.error_sum for run in found.runs]
+        self.steps[rows] = [run.steps for run in found.runs]
+        self.rhs_evaluations[rows] = evaluations
+        share = evaluations / max(1, int(evaluations.sum()))
         self.wall_seconds[rows] = found.seconds * share
 
     def add(self, number: int, found: Trajectory) -> None:
@@ -133,10 +135,8 @@ class Chunk:
         self.T[rows] = [flow.state.T for flow in flows]
         self.generalization_error[rows] = found.errors
         self.end_lanes(rows, found)
-        for place, (number, flow) in enumerate(zip(numbers, flows, strict=True)):
+        for number, flow, run in zip(numbers, flows, found.runs, strict=True):
             if flow.study.rule_keys:
-                reached = int(found.reached[place])
-                run = flat_result(found, place, reached)
                 self.put(number, flow.further(run))
 
 

@@ -9,14 +9,7 @@ import numpy as np
 
 from symderiv.integrate.flows.courses import PiecewiseRun, Walk
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
-from symderiv.integrate.flows.lanes import (
-    LaneResults,
-    LaneTask,
-    Told,
-    flat_result,
-    integrate_lanes,
-    lane_results,
-)
+from symderiv.integrate.flows.lanes import LaneResults, Told, integrate_lanes
 from symderiv.integrate.flows.run_errors import Worse
 
 # Errors of steps add up, and the largest is above the mean that is controlled.
@@ -38,17 +31,14 @@ class LaneStart:
         self, runs: Sequence[PiecewiseRun], problems: Sequence[FlatProblem]
     ) -> LaneResults:
         """Integrate pieces of runs, with states of one size over the same times."""
-        task = LaneTask(
-            self.right_hand_side,
-            np.array([each.state for each in problems]),
-            np.array([each.parameters for each in problems]),
-            np.array([_tolerances(run, self.looser) for run in runs]),
-            problems[0].sizes,
-            np.ascontiguousarray(problems[0].asked, dtype=float),
-            self.width,
-        )
         return integrate_lanes(
-            task, threads=self.threads, max_steps=self.max_steps, progress=self.progress
+            self.right_hand_side,
+            problems,
+            np.array([_tolerances(run, self.looser) for run in runs]),
+            width=self.width,
+            threads=self.threads,
+            max_steps=self.max_steps,
+            progress=self.progress,
         )
 
     def walked(self, runs: Sequence[PiecewiseRun]) -> LaneResults:
@@ -76,17 +66,13 @@ class LaneStart:
                 for place, number in enumerate(numbers):
                     walking = walks.pop(number)[0]
                     try:
-                        sent = flat_result(
-                            ended_together, place, int(ended_together.reached[place])
-                        )
-                        walks[number] = walking, walking.send(sent)[0]
+                        walks[number] = walking, walking.send(ended_together.runs[place])[0]
                     except StopIteration as end:
                         whole[number] = end.value
                 if ended is not None:
                     ended(len(whole))
         results = [whole[number] for number in range(len(runs))]
-        missing = np.full((len(runs), runs[0].goal.alpha.size), np.nan)
-        return lane_results(results, missing, seconds)
+        return LaneResults.of(results, runs[0].goal.alpha.size, seconds)
 
 
 def step_tolerance(flow: PiecewiseRun) -> float:
@@ -113,10 +99,9 @@ def lane_accuracy(
         flows, found: What was integrated, and the runs.
         again: Integrates others of their kind, with tolerances that are ``looser`` times larger.
     """
-    runs = [flat_result(found, place, int(reached)) for place, reached in enumerate(found.reached)]
-    pairs = zip(flows, runs, strict=True)
+    pairs = zip(flows, found.runs, strict=True)
     worse = [Worse.of(flow, run, step_tolerance(flow)) for flow, run in pairs]
     looser = min(each.tolerance / step_tolerance(each.flow) for each in worse)
     coarse = again([each.flow for each in worse], looser=looser)
-    others = [flat_result(coarse, place, int(count)) for place, count in enumerate(coarse.reached)]
-    return np.array([each.error(*pair) for each, *pair in zip(worse, runs, others, strict=True)])
+    both = zip(worse, found.runs, coarse.runs, strict=True)
+    return np.array([each.error(*pair) for each, *pair in both])

@@ -10,12 +10,7 @@ import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
 from symderiv.integrate.ensemble.lane_pieces import LaneStart
-from symderiv.integrate.flows.lanes import (
-    LARGEST_STATE,
-    LaneResults,
-    Told,
-    flat_result,
-)
+from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, Told
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.phases import PhasedFlow
 from symderiv.integrate.rules.rule_run import RuleFlow
@@ -75,7 +70,6 @@ def run_in_lanes(
     threads = min(threads, -(-len(flows) // width))
     given = LaneStart(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
     results = given.walked(flows)
-    first.keep_code()
     return replace(results, errors=_errors(flows, results, width))
 
 
@@ -85,8 +79,6 @@ def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
         assert module is not None
         with kept_code():
             return module.specialised(flow.state.K, flow.state.M)  # type: ignore[no-any-return]
-    if type(flow) is Flow:
-        return flow.code.right_hand_side
     return flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
 
 
@@ -120,7 +112,7 @@ def _errors(flows: Sequence[Flow], found: LaneResults, width: int) -> np.ndarray
         constants = np.array([flow.parameters for flow in flows])
         return _averages(flows[0], found.states, constants, found.reached)
     errors = np.full(found.states.shape[:2], np.nan)
-    for number, flow in enumerate(flows):
-        if reached := int(found.reached[number]):
-            errors[number, :reached] = flow.errors(flat_result(found, number, reached))
+    for number, (flow, run) in enumerate(zip(flows, found.runs, strict=True)):
+        if run.reached:
+            errors[number, : run.reached] = flow.errors(run)
     return errors

@@ -19,7 +19,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.inputs import DataModel
 from symderiv.integrate.flows.compression import Mode
-from symderiv.integrate.flows.courses import Law, Piece, RightHandSide
+from symderiv.integrate.flows.courses import Law, Piece
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.problem.initial import require_linear_teacher
 from symderiv.problem.rule_pairs import task_eigenvalues
@@ -119,10 +119,6 @@ class ComponentsFlow(Flow):
 
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> None:
         """Return nothing: sums over modes are other ones in each component."""
-
-    @property
-    def right_hand_side(self) -> RightHandSide:
-        return self.kernel.right_hand_side_for(self.state.K, self.state.M)
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:

@@ -68,7 +68,6 @@ def solve_flow(
     # the one that was run, with its compiled code
     problem = next(flow for flow in flows if flow.state is state)
     best = measured(problem, result, errors, check, runs, max_steps, progress)
-    problem.keep_code()
     reached = check == "never" or best.reached <= asked
     return replace(
         _warned(start, problem, best, reached, compression),

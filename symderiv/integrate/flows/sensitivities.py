@@ -291,7 +291,7 @@ class VariedFlow(VariedRun):
     def _told(self, state: np.ndarray, parameters: np.ndarray) -> list[np.ndarray | float]:
         """Return what observables depend on, in their order."""
         views = self.course.state.views(state) | self.course.constants.views(parameters)
-        return [_told(views[name]) for name in self._observables[1]]
+        return [as_argument(views[name]) for name in self._observables[1]]
 
 
 def named(Q: np.ndarray, R: np.ndarray, v: np.ndarray, error: float) -> dict[str, Any]:
@@ -309,18 +309,26 @@ def direction_by(course_of: Callable[[float], Course], value: float, name: str) 
     Raises:
         NotYetError: It changes when something jumps, or how pieces are made.
     """
-    step, packed = _STEP * (abs(value) or 1.0), packed_by(course_of, value, name)
-    change = difference_of(packed, value, step, (_CENTRAL, _FORWARD)) / step
-    begin = packed(value)
-    # what differences leave of numbers that stand still
-    change[np.abs(change) < 1e-13 * np.abs(np.concatenate(begin)) / step] = 0.0
-    return Direction(*np.split(change, [begin[0].size]))
+    step = _STEP * (abs(value) or 1.0)
+    return differences_by(course_of, value, name, step, (_CENTRAL, _FORWARD))
 
 
-def packed_by(
-    course_of: Callable[[float], Course], value: float, name: str
-) -> Callable[[float], tuple[np.ndarray, np.ndarray]]:
-    """Return flat start and flat constants as a function of a number; see :func:`direction_by`."""
+def differences_by(
+    course_of: Callable[[float], Course],
+    value: float,
+    name: str,
+    step: float,
+    weights: tuple[Mapping[int, float], Mapping[int, float]],
+    order: int = 1,
+) -> Direction:
+    """Return a derivative of flat start and flat constants by a number; see :func:`direction_by`.
+
+    Args:
+        course_of, value, name: As there.
+        step: How far values are apart.
+        weights: Those of a central difference, and of a forward one at an edge of the number.
+        order: That of the derivative.
+    """
     here = course_of(value)
 
     def packed(number: float) -> tuple[np.ndarray, np.ndarray]:
@@ -333,30 +341,24 @@ def packed_by(
             )
         return there.begin, there.flat
 
-    return packed
-
-
-def difference_of(
-    packed: Callable[[float], tuple[np.ndarray, np.ndarray]],
-    value: float,
-    step: float,
-    weights: tuple[Mapping[int, float], Mapping[int, float]],
-) -> np.ndarray:
-    """Return a difference of start and constants: central, or forward at an edge of a number."""
-
     def difference(each: Mapping[int, float]) -> np.ndarray:
         terms = [w * np.concatenate(packed(value + n * step)) for n, w in each.items()]
         total: np.ndarray = np.sum(terms, axis=0)
         return total
 
     try:
-        return difference(weights[0])
+        change = difference(weights[0]) / step**order
     except InputError:  # the number is at the edge of where it may be
-        return difference(weights[1])
+        change = difference(weights[1]) / step**order
+    begin = packed(value)
+    # what differences leave of numbers that stand still
+    change[np.abs(change) < 1e-13 * np.abs(np.concatenate(begin)) / step**order] = 0.0
+    return Direction(*np.split(change, [begin[0].size]))
 
 
-def _told(value: np.ndarray) -> np.ndarray | float:
-    return np.ascontiguousarray(value) if value.ndim else float(value)
+def as_argument(value: Any) -> Any:
+    """Return an array or a number as compiled functions take it."""
+    return np.ascontiguousarray(value) if np.ndim(value) else float(value)
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,6 @@ from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import modes_of_layout
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
-from symderiv.integrate.steppers.run_code import RunCode, keep_code, run_code
 from symderiv.problem.flat_layout import fields_of, pack_parameters, sizes_of
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
@@ -101,11 +100,6 @@ class Flow(PiecewiseRun):
         """The flat state at alpha = 0."""
         return self.state.flat()
 
-    @cached_property
-    def code(self) -> RunCode:
-        """The compiled functions that are called."""
-        return run_code(self.kernel, self.state.K, self.state.M)
-
     def mean_warnings(self, trajectory: Trajectory) -> list[str]:
         """Return lines on the means that a run was made with, where they have errors of its own."""
         del trajectory
@@ -113,16 +107,11 @@ class Flow(PiecewiseRun):
 
     @property
     def right_hand_side(self) -> Callable[..., None]:
-        return self.code.right_hand_side
+        return self.kernel.right_hand_side_for(self.state.K, self.state.M)
 
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes | None:
         """Return how a flat state is coupled, of a run with these constants."""
         return modes_of_layout(self.layout, self.sizes, parameters, begin.size)
-
-    def keep_code(self) -> None:
-        """Keep the compiled code for the next process."""
-        if "code" in self.__dict__:
-            keep_code(self.kernel, self.state.K, self.state.M, self.code)
 
     @property
     def extent(self) -> tuple[str, str]:
@@ -149,7 +138,10 @@ class Flow(PiecewiseRun):
 
     def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Return the generalisation errors of flat states, shape (P, S), with constants."""
-        known, error = self.packing("parameters").views(parameters), self.code.generalization_error
+        known, error = (
+            self.packing("parameters").views(parameters),
+            self.kernel.generalization_error,
+        )
         K, M = self.state.K, self.state.M
         *_, v, Q, R = fields_of(states, known["weight"], known["eigenvalue"], K, M)
         # compiled functions take writable arrays in C order

@@ -128,10 +128,6 @@ class RuleFlow(Flow):
             moments=rule.normalise == "sphere",
         )  # fmt: skip
 
-    @property
-    def right_hand_side(self) -> Callable[..., None]:
-        return self.kernel.right_hand_side_for(self.state.K, self.state.M)
-
     def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Return the generalisation errors of flat states, shape (P, S)."""
         if self.observed is not None and len(states):

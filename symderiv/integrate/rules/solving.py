@@ -115,7 +115,6 @@ def flow_of(
         return rule_flow(study, start, kernel, notice, checkpoint)
     chosen = kernel or solver_module(study, notice=notice)
     if start.data is not None and len(start.data.components) > 1:
-        # SciPy's integrator is loaded for them only
         from symderiv.integrate.flows.components import components_flow
 
         averaged = components_flow(study, chosen, start.state, start.data)

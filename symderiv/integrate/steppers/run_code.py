@@ -1,15 +1,13 @@
-"""The compiled code of a run: from the file that an earlier run left, or from numba.
+"""The compiled steppers: from the file that an earlier run left, or from numba.
 
-A file (:mod:`symderiv.compiled_code.machine_code`) belongs to one solver module and one pair
-(K, M), another to the stepper of a method and a number of runs at a time; numba and the solver
-module are not imported where they are there. The first code of a stepper is not compiled by numba
-either, but comes with the package (:mod:`symderiv.compiled_code.shipped_code`).
+A file (:mod:`symderiv.compiled_code.machine_code`) belongs to the stepper of a method and a number
+of runs at a time; numba is not imported where it is there. The first code of a stepper is not
+compiled by numba either, but comes with the package (:mod:`symderiv.compiled_code.shipped_code`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,51 +20,10 @@ from symderiv.compiled_code.machine_code import (
     write,
 )
 from symderiv.integrate.steppers.stepper_sources import stepper_digest
-from symderiv.integrate.steppers.walk import EXPLICIT
-from symderiv.storage.kernels import Kernel
-
-
-@dataclass(frozen=True)
-class RunCode:
-    """Functions that a run of plain descent calls.
-
-    Attributes:
-        right_hand_side: the right-hand side on flat vectors, for K students and M teachers.
-        generalization_error: the generalisation error of Q, R, T, v and the teacher's weights.
-    """
-
-    right_hand_side: Callable[..., None]
-    generalization_error: Callable[..., float]
-
 
 # Files that were read or written in this process, and those that could not be written.
 _known: dict[Path, dict[str, MachineCode] | None] = {}
 _ADVANCE = "advance"
-
-
-def run_code(kernel: Kernel, K: int, M: int) -> RunCode:
-    """Return the compiled code of a run, without numba where an earlier one left it."""
-    path = _path(kernel, K, M)
-    on_disk = path and _read(path)
-    if on_disk and _stepper_code(EXPLICIT):
-        return RunCode(**on_disk)
-    right_hand_side = kernel.right_hand_side_for(K, M)
-    if isinstance(right_hand_side, MachineCode):
-        return RunCode(right_hand_side, kernel.generalization_error)
-    return RunCode(right_hand_side, kernel.module.generalization_error)
-
-
-def keep_code(kernel: Kernel, K: int, M: int, code: RunCode) -> None:
-    """Keep the code of a run that was made, for the next process; once in each."""
-    path = _path(kernel, K, M)
-    if path is None or path in _known:
-        return
-    _known[path] = None
-    if _stepper_code(EXPLICIT) is None:
-        _keep_stepper(EXPLICIT)
-    # what was translated is kept already
-    if not isinstance(code.right_hand_side, MachineCode):
-        _keep(path, vars(code))
 
 
 def stepper_for(
@@ -140,15 +97,10 @@ def _name(method: str, width: int) -> str:
 
 
 def _keep_stepper(method: str, width: int = 1) -> None:
+    from symderiv.compiled_code import object_code
     from symderiv.integrate.steppers.stepper import stepper
 
-    _keep(_stepper_path(_name(method, width)), {_ADVANCE: stepper(width, method)})
-
-
-def _keep(path: Path, functions: Mapping[str, Any]) -> None:
-    from symderiv.compiled_code import object_code
-
-    object_code.keep(path, functions)
+    object_code.keep(_stepper_path(_name(method, width)), {_ADVANCE: stepper(width, method)})
 
 
 def _read(path: Path) -> dict[str, MachineCode] | None:
@@ -156,13 +108,6 @@ def _read(path: Path) -> dict[str, MachineCode] | None:
     if code is not None:
         _known[path] = code
     return code
-
-
-def _path(kernel: Kernel, K: int, M: int) -> Path | None:
-    # modules without a digest of their text are made in memory
-    if not kernel.fast_sha256 or not is_possible():
-        return None
-    return code_path(f"run {K} {M}", (kernel.digests, stepper_digest()))
 
 
 def _stepper_path(name: str) -> Path:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -147,12 +146,8 @@ class _Roots:
     """
 
     def __init__(self, functions: Operations) -> None:
-        constants, self._results = functions.compiled()
         with working_bits(_BITS):
-            self._constants = constants()
-
-    def _values(self, state: Sequence[Any]) -> list[Any]:
-        return self._results(state, self._constants)
+            self._values = functions.in_balls()
 
     def around(self, numbers: Floats) -> tuple[Floats, Floats] | None:
         """Return the largest box around a root in which Krawczyk's operator proves it the only

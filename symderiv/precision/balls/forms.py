@@ -6,21 +6,27 @@ Gauss and Jordan make of them, leaves to one input when the others are anywhere.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from flint import arb
 
 from symderiv.compiled_code.linked import Linked
-from symderiv.precision.balls.box_operations import DIVIDE, INPUT, MULTIPLY, box_operations
+from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.operations import Operations
+from symderiv.precision.balls.working import working_bits
 
 Floats = npt.NDArray[np.float64]
 
-_LANES = 32
+CONSTANT, INPUT, ADD, SUBTRACT, MULTIPLY, DIVIDE, SQUARE, ROOT, EXP, ASIN = range(10)
 #: In lists of forms a quotient is a product with an inverse.
 INVERSE = DIVIDE
+_FUNCTIONS: Final = {"sqrt": ROOT, "exp": EXP, "asin": ASIN}
+_LANES, _BITS = 32, 128
 
 narrow = Linked("symderiv.precision.balls.form_loops", "narrow", shipped=True)
 
@@ -50,28 +56,112 @@ def forms_of(listed: Operations) -> Forms:
     Raises:
         NotYetError: A function has no enclosure over boxes of doubles.
     """
-    program = box_operations(listed)
+    recorded, results = _recorded(listed)
     rows: list[tuple[int, int, int]] = []
-    bounds: list[Floats] = []
+    bounds: list[tuple[float, float]] = []
     inverse: dict[int, int] = {}
     row_of: list[int] = []
-    for n, (operation, first, second) in enumerate(program.operations.tolist()):
+    for (operation, first, second), ends in zip(recorded.rows, recorded.bounds, strict=True):
         if operation > INPUT:
             first, second = row_of[first], row_of[second]
         if operation == DIVIDE:
             if second not in inverse:
                 inverse[second] = len(rows)
                 rows.append((INVERSE, second, second))
-                bounds.append(program.constants[n])
+                bounds.append(ends)
             operation, second = MULTIPLY, inverse[second]
         elif operation > DIVIDE:
             second = first
         row_of.append(len(rows))
         rows.append((operation, first, second))
-        bounds.append(program.constants[n])
-    outputs = [row_of[place] for place in program.outputs]
+        bounds.append(ends)
+    outputs = [row_of[place] for place in results]
     operations, place_of, places = _placed(rows, outputs)
     return Forms(operations, np.array(bounds), place_of[outputs], places)
+
+
+def _recorded(listed: Operations) -> tuple[_Rows, list[int]]:
+    """Return operations as rows, and which of them are the results.
+
+    Raises:
+        NotYetError: A function has no enclosure over boxes of doubles.
+    """
+    rows = _Rows()
+    with working_bits(_BITS):
+        constants = dict(zip(listed.used_constants(), listed.compiled()[0](), strict=True))
+        row_of = {place: rows.constant(ball) for place, ball in constants.items()}
+        fixed = listed.constant()
+        for place, (name, *arguments) in enumerate(listed.entries):
+            if fixed[place]:
+                continue
+            if name == "state":
+                row_of[place] = rows.row(INPUT, arguments[0])
+                continue
+            first, *others = (row_of[each] for each in arguments)
+            if name == "div" and arguments[1] in constants:
+                row_of[place] = rows.product(first, rows.constant(1 / constants[arguments[1]]))
+            elif name == "div":
+                row_of[place] = rows.quotient(first, *others)
+            elif name == "mul":
+                row_of[place] = rows.product(first, *others)
+            elif name == "neg":
+                row_of[place] = rows.product(first, rows.constant(-1))
+            elif name in ("add", "sub"):
+                row_of[place] = rows.row(ADD if name == "add" else SUBTRACT, first, *others)
+            elif name in _FUNCTIONS:
+                row_of[place] = rows.row(_FUNCTIONS[name], first)
+            else:
+                raise NotYetError(f"the function {name} has no enclosure over boxes of doubles")
+    return rows, [row_of[place] for place in listed.outputs]
+
+
+class _Rows:
+    """Rows of operations, equal ones once, with the bounds of constants."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int, int]] = []
+        self.bounds: list[tuple[float, float]] = []
+        self._places: dict[tuple[Any, ...], int] = {}
+
+    def _place(self, row: tuple[int, int, int], bounds: tuple[float, float]) -> int:
+        key = (*row, *bounds)
+        if key not in self._places:
+            self._places[key] = len(self.rows)
+            self.rows.append(row)
+            self.bounds.append(bounds)
+        return self._places[key]
+
+    def row(self, operation: int, first: int, second: int = 0) -> int:
+        """Return where an operation is, added if it is new."""
+        if operation in (ADD, MULTIPLY) and second < first:
+            first, second = second, first
+        return self._place((operation, first, second), (0.0, 0.0))
+
+    def constant(self, value: Any) -> int:
+        """Return where a constant is, with doubles on both sides of it."""
+        ball = arb(value)
+        low, high = float(ball.lower()), float(ball.upper())
+        if not (ball.is_exact() and arb(low) == ball):
+            low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+        return self._place((CONSTANT, 0, 0), (low, high))
+
+    def quotient(self, first: int, second: int) -> int:
+        """Return where a quotient is; that of a number and itself is 1."""
+        return self.constant(1) if first == second else self.row(DIVIDE, first, second)
+
+    def product(self, first: int, second: int) -> int:
+        """Return where a product is, squares told apart.
+
+        A square has no sign, which a product of two equal boxes would not know.
+        """
+        if first == second:
+            return self.row(SQUARE, first)
+        for one, two in ((first, second), (second, first)):
+            operation, *factors = self.rows[one]
+            if operation == MULTIPLY and two in factors:
+                rest = factors[1] if factors[0] == two else factors[0]
+                return self.row(MULTIPLY, rest, self.row(SQUARE, two))
+        return self.row(MULTIPLY, first, second)
 
 
 def _placed(

@@ -9,7 +9,7 @@ written into a file that another program checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -137,6 +137,12 @@ class Operations:
         # the text is made of places and operations that were listed above
         exec(compile("\n".join(lines), "<operations>", "exec"), names)
         return names["constants"], names["rates"]
+
+    def in_balls(self) -> Callable[[Sequence[Any]], list[Any]]:
+        """Return the results by the state, with constants of the present precision."""
+        constants, results = self.compiled()
+        given = constants()
+        return lambda state: results(state, given)
 
     def _text(self, place: int) -> str:
         name, *arguments = self.entries[place]

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     import sympy as sp
 
-    from symderiv.formula import Activation
     from symderiv.gaussian import DerivedExpectation
     from symderiv.gaussian.erf_mixture import ErfMixture, SlopeSquare
     from symderiv.learning.rule.learning_problem import LearningProblem
     from symderiv.lowering.means.approximation import Mixtures
+    from symderiv.lowering.means.mixture_integrals import Tables
     from symderiv.lowering.means.quadrature_means import Quadrature
 
 _FIELDS = "uvwz"
@@ -44,11 +44,10 @@ def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Se
     )
 
     if not has_holes(problem):
-        found_mixtures = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+        found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+        tables, own = ({}, []) if found is None else (found.tables, [_mixtures(found)])
         try:
-            if found_mixtures is None:
-                return integral_sections(problem.student, problem.teacher)
-            return [_mixtures(found_mixtures), *_integrals(problem, found_mixtures)]
+            return [*own, *(_integral(problem, tables, *each) for each in _wanted(problem))]
         except NotYetError:
             pass  # there is another way
     rules = quadrature(problem, tolerance, limited=False)
@@ -216,11 +215,6 @@ def _number(value: float) -> str:
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
-def _integrals(problem: LearningProblem, found: Mixtures) -> list[Section]:
-    """I2, I3 and I4: the definition, the sum, and the closed form of its summand."""
-    return [_integral(problem, found, *each) for each in _wanted(problem)]
-
-
 def _wanted(problem: LearningProblem) -> list[tuple[str, str, str, tuple[bool, ...]]]:
     """Return name, kind and key of each integral, and which of its factors are the teacher's."""
     if problem.same_activation:
@@ -241,12 +235,15 @@ def _wanted(problem: LearningProblem) -> list[tuple[str, str, str, tuple[bool, .
 
 def _integral(
     problem: LearningProblem,
-    found: Mixtures,
+    tables: Tables,
     name: str,
     kind: str,
     key: str,
     teachers: Sequence[bool],
 ) -> Section:
+    """Return I2, I3 or I4: its closed form; of mixtures the sum, and the closed form of its
+    summand.
+    """
     import sympy as sp
 
     from symderiv import gaussian
@@ -255,7 +252,7 @@ def _integral(
     fields = _fields_of(kind)
     summed, weights, scaled, slots = [], [], [], []
     for number, teacher in enumerate(teachers):
-        table = found.tables.get(teacher)
+        table = tables.get(teacher)
         if table is None:
             slots.append((problem.teacher if teacher else problem.student).expression)
             continue
@@ -264,13 +261,11 @@ def _integral(
         weights.append(f"w_{index}" + (f" a_{index}" if steep else ""))
         scaled.append(rf"{fields[number]} \to a_{index} {fields[number]}")
         slots.append(sp.erf(x))
-    mean = rf"\left\langle {' '.join(_product(kind, teachers))} \right\rangle"
-    steps = [Step("definition", "The mean over the jointly Gaussian fields.", f"I_{kind[1]}", mean)]
-    closed = getattr(gaussian, kind)(*slots, folded=True)
+    derived, result = expectation_steps(getattr(gaussian, kind)(*slots, folded=True))
     if not summed:
-        return Section(f"Gaussian integral {name}", key, *expectation_steps(closed))
-    derived, result = expectation_steps(closed)
-    affine = any(table.mixture.form.rest != 0 for table in found.tables.values())
+        return Section(f"Gaussian integral {name}", key, derived, result)
+    steps = [*_defined(name, kind, key, teachers).steps]
+    affine = any(table.mixture.form.rest != 0 for table in tables.values())
     steps.append(
         Step(
             "linearity",
@@ -283,33 +278,6 @@ def _integral(
         )
     )
     return Section(f"Gaussian integral {name}", key, (*steps, *derived), result)
-
-
-def integral_sections(student: Activation, teacher: Activation) -> list[Section]:
-    """I2, I3, I4 of the pair, the student's slots first, in the symbols c11, c12, ..."""
-    from symderiv import gaussian
-
-    g, h = student.expression, teacher.expression
-    same = student.text == teacher.text
-    wanted: list[tuple[str, str, Sequence[sp.Expr]]] = [
-        ("I2", "i2", (g, g)),
-        ("I3", "i3", (g, g)),
-        ("I4", "i4", (g, g, g, g)),
-    ]
-    if not same:
-        wanted = [
-            ("I2, student and student", "i2_student", (g, g)),
-            ("I2, student and teacher", "i2_cross", (g, h)),
-            ("I2, teacher and teacher", "i2_teacher", (h, h)),
-            ("I4, four students", "i4_student", (g, g, g, g)),
-            ("I4, one teacher", "i4_cross", (g, g, g, h)),
-            ("I4, two teachers", "i4_teacher", (g, g, h, h)),
-        ]
-    sections = []
-    for name, key, activations in wanted:
-        derived = getattr(gaussian, key[:2])(*activations, folded=True)
-        sections.append(Section(f"Gaussian integral {name}", key, *expectation_steps(derived)))
-    return sections
 
 
 def expectation_steps(found: DerivedExpectation) -> tuple[tuple[Step, ...], str]:

@@ -55,16 +55,11 @@ def plateau_sections(activation: Activation, equations: LearningEquations) -> li
     ]
 
 
-def _latex(value: Any, **names: str) -> str:
+def _latex(value: Any) -> str:
     import sympy as sp
 
-    symbols = {}
-    for symbol in sp.sympify(value).free_symbols:
-        name = str(symbol)
-        if name in _LETTERS:
-            symbols[symbol] = _LETTERS[name]
-        elif name in names:
-            symbols[symbol] = names[name]
+    free = {symbol: str(symbol) for symbol in sp.sympify(value).free_symbols}
+    symbols = {each: _LETTERS[name] for each, name in free.items() if name in _LETTERS}
     text: str = sp.latex(value, symbol_names=symbols)
     return re.sub(r"\\operatorname\{a(sin|cos|tan)\}", r"\\arc\1", text)
 
@@ -239,7 +234,7 @@ def _kronecker_rows(matrices: LinearisedMatrices) -> Iterator[Step]:
 def _escape(forms: PlateauForms) -> Section:
     import sympy as sp
 
-    from symderiv.analysis.plateau.plateau_algebra import SYMBOLS
+    from symderiv.analysis.plateau.plateau_algebra import escape_forms
 
     steps = [
         Step(
@@ -259,17 +254,13 @@ def _escape(forms: PlateauForms) -> Section:
     closed = forms.closed
     result = r"\tau_{esc} = \frac{1}{\lambda}"
     if closed is not None:
-        M, T, D = SYMBOLS
-        T2, D2, eta = sp.Symbol("T^{(2)}"), sp.Symbol("D^{(2)}"), sp.Symbol(r"\eta")
+        rate = next(iter(escape_forms(closed).values()))
+        letters = {"T2": "T^{(2)}", "D2": "D^{(2)}", "eta": r"\eta"}
+        own = (each for each in rate.free_symbols if each.name in letters)
+        rate = rate.xreplace({each: sp.Symbol(letters[each.name]) for each in own})
+        words = "For isotropic inputs, a single eigenvalue 1."
         if closed["difference_stiffness"] == 0:
-            rate = -eta * closed["teacher_response"] * (T2 - D2 / (M - 1))
             words = "As $\\kappa = 0$ the matrix has rank one; $w^{T} \\theta$ is of order 2."
-        else:
-            rate = sp.together(
-                -eta
-                * (closed["difference_stiffness"] + closed["teacher_response"] * (T - D / (M - 1)))
-            )
-            words = "For isotropic inputs, a single eigenvalue 1."
         steps.append(Step("closed form", words, r"\lambda", _latex(rate)))
         result = r"\lambda = 0"
         if rate != 0:

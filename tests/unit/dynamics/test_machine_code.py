@@ -16,7 +16,6 @@ from support.plain_stepper import plain_stepper
 from symderiv_kernels.layout import LAYOUT
 
 from symderiv.analysis.low_rank import all_roots
-from symderiv.api.problem import Problem
 from symderiv.compiled_code import elf_symbols, machine_code, object_code, shipped_code, target
 from symderiv.compiled_code.linked import Linked
 from symderiv.compiled_code.machine_code import MachineCode
@@ -32,48 +31,27 @@ from symderiv.integrate.steppers import run_code, stepper_sources
 from symderiv.integrate.steppers.walk import EXPLICIT, IMPLICIT
 from symderiv.precision.balls.forms import narrow
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
-from symderiv.problem.input_models import Isotropic
-from symderiv.storage.kernels import Kernel, load_kernel
+from symderiv.storage.kernels import load_kernel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code is kept on Linux")
 
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory) -> Path:
-    """The code of a run, as one leaves it."""
+    """The code of two functions of a solver module, compiled by numba."""
     path = tmp_path_factory.mktemp("code") / "run.bin"
     kernel = load_kernel("erf")
-    code = run_code.RunCode(kernel.fast.by_numba(2, 2), kernel.module.generalization_error)
-    one = np.eye(2)
+    error, one = kernel.module.generalization_error, np.eye(2)
+    code = {"right_hand_side": kernel.fast.by_numba(2, 2), "generalization_error": error}
     # what was called in another way before is compiled twice; the one that can be kept is
-    code.generalization_error(one, one, one, one[:, 0], one[1].copy())
-    code.generalization_error(one, one, one, one[0].copy(), one[1].copy())
-    if not object_code.keep(path, vars(code)):
+    error(one, one, one, one[:, 0], one[1].copy())
+    error(one, one, one, one[0].copy(), one[1].copy())
+    if not object_code.keep(path, code):
         # another process wrote the index of the cache at the same moment: compile once more
-        for function in vars(code).values():
+        for function in code.values():
             function.recompile()
-        assert object_code.keep(path, vars(code))
+        assert object_code.keep(path, code)
     return path
-
-
-@pytest.mark.turns(3)
-def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
-    tables = {"students": 2, "teachers": 2, "learning_rate": 0.7, "label_noise": 0.1}
-    problem = Problem("erf", **tables, student_std=0.3, inputs=Isotropic(100))
-    # what numba made, not what is translated
-    numbas = lambda kernel, K, M: kernel.fast.by_numba(K, M)  # noqa: E731
-    monkeypatch.setattr(Kernel, "right_hand_side_for", numbas)
-    trajectories = []
-    for path in (kept, kept.with_name("none")):
-        monkeypatch.setattr(run_code, "_path", lambda *_, path=path: path)
-        monkeypatch.setattr(run_code, "_known", {})
-        monkeypatch.setattr(object_code, "keep", lambda *_: False)
-        trajectories.append(problem.solve(end=30.0, points=40))
-    linked, compiled = trajectories
-    assert machine_code.load(kept) is not None
-    assert linked.steps == compiled.steps
-    for name in ("Q", "R", "v", "generalization_error"):
-        np.testing.assert_array_equal(getattr(linked, name), getattr(compiled, name))
 
 
 @pytest.mark.parametrize("method", [EXPLICIT, IMPLICIT])

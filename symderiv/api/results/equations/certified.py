@@ -448,9 +448,8 @@ def _record(
 def _observed(tape: Any, regions: Sequence[StateSet]) -> list[list[arb]]:
     from symderiv.enclosures.proved_run import gradient_form
 
-    constants, values = tape.compiled()
-    given = constants()
-    return [gradient_form(lambda y: values(y, given), region) for region in regions]
+    values = tape.in_balls()
+    return [gradient_form(values, region) for region in regions]
 
 
 def _limit(reached: Attraction, seen: Callable[[StateSet], dict[str, Any]]) -> dict[str, Any]:

@@ -15,12 +15,22 @@ from symderiv.foundation.errors import NotYetError, ToleranceError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from symderiv.analysis.fixed_points.bifurcation_curves import BifurcationCurve
+    from symderiv.analysis.fixed_points.continuation import FixedPointBranch
     from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
     from symderiv.analysis.fixed_points.proof import Proof
     from symderiv.analysis.fixed_points.search import Found
     from symderiv.enclosures.traced_flow import TracedRates
 
 AnyTraced = TypeVar("AnyTraced", bound="TracedRates")
+#: What is measured at a point: its coordinates, and the constants there.
+Measured = Callable[[np.ndarray, np.ndarray], dict[str, Any]]
+
+NOT_FOLLOWED: dict[str, Any] = {
+    "followed": None, "second": None, "branches": [], "bifurcations": [], "curves": [],
+}  # fmt: skip
+"""What a catalogue has of branches where nothing was followed."""
+UNPROVED = "points are those that were found; that there are no others is not proved"
 
 _VARIES = 2e-3
 
@@ -219,6 +229,67 @@ def found_record(flow: ExchangedFlow, point: Found) -> dict[str, Any]:
         "certified": False,
         "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
     }
+
+
+def followed_record(
+    flow: ExchangedFlow,
+    name: str,
+    at: Callable[[float], tuple[np.ndarray, float]],
+    branches: Sequence[FixedPointBranch],
+    measured: Measured,
+) -> dict[str, Any]:
+    """Return branches in a parameter and their bifurcations, as a catalogue has them.
+
+    Args:
+        flow: The flow at one value of the parameter.
+        name: The name of the parameter.
+        at: The constants at a value of it, and what rates are per.
+        branches: As they were followed.
+        measured: What is known of every point and every bifurcation.
+    """
+    sides = [(each, n) for n, branch in enumerate(branches, 1) for each in branch.bifurcations]
+    return {
+        "followed": name,
+        "branches": [
+            {
+                "parameter": branch.parameter.tolist(),
+                "index": branch.index.tolist(),
+                **curve_record(flow, branch, [at(float(x))[0] for x in branch.parameter], measured),
+            }
+            for branch in branches
+        ],
+        "bifurcations": [
+            {
+                "kind": each.kind,
+                "parameter": each.parameter,
+                **measured(each.values, at(each.parameter)[0]),
+                "frequency": each.frequency * at(each.parameter)[1],
+                "branch": number,
+            }
+            for each, number in sides
+        ],
+    }
+
+
+def curve_record(
+    flow: ExchangedFlow,
+    curve: BifurcationCurve | FixedPointBranch,
+    constants: Sequence[np.ndarray],
+    measured: Measured,
+) -> dict[str, Any]:
+    """Return what is known of every point of a curve, and why it ends."""
+    points = list(zip(curve.values, constants, strict=True))
+    return {
+        **_listed([measured(*each) for each in points]),
+        "physical": [flow.physical(*each) for each in points],
+        "ends": list(curve.ends),
+    }
+
+
+def _listed(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return records of the same names as one record of lists."""
+    columns = {name: [each[name] for each in records] for name in records[0]}
+    return {k: _listed(v) if isinstance(v[0], dict) else v for k, v in columns.items()}
 
 
 def connected(flow: ExchangedFlow, points: Sequence[Found]) -> list[dict[str, Any]]:

@@ -129,19 +129,8 @@ def _mode_text(mode: dict[str, Any]) -> str:
     return ", ".join(parts) + (f" and {left} more" if left > 0 else "")
 
 
-def linearised(study: Study, state: Start | None) -> Linearisation:
-    """Return the eigenvalues and modes; see :meth:`symderiv.Problem.linearise`."""
-    return _linearised(_point_of_study(study, state, ()))
-
-
-def system_linearised(
-    solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any]
-) -> Linearisation:
-    """Return the eigenvalues and modes; see :meth:`symderiv.System.linearise`."""
-    return _linearised(_point_of_system(solver, state, parameters, ()))
-
-
-def _linearised(point: _Point) -> Linearisation:
+def linearised_at(point: JacobianPoint) -> Linearisation:
+    """Return the eigenvalues and modes at a point."""
     product, nothing = point.in_doubles(), np.zeros(0)
     places, matrix = _columns(point, lambda direction: product(direction, nothing))
     names = [point.names[place] for place in places]
@@ -174,23 +163,8 @@ def _mode(vector: np.ndarray[Any, Any], names: list[str]) -> dict[str, Any]:
     }
 
 
-def jacobian_of(study: Study, state: Start | None, digits: int = _DOUBLE) -> Jacobian:
-    """Return the derivatives at a state; see :meth:`symderiv.Problem.jacobian`."""
-    flow = flow_at(study, start_of(study, state, "state"))
-    # terms of order η² are there or not; nothing is differentiated by that
-    moving = tuple(name for name in flow.layout["parameters"] if name != "full_order")
-    return _jacobian(_point_of_study(study, state, moving), digits)
-
-
-def system_jacobian(
-    solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any], digits: int = _DOUBLE
-) -> Jacobian:
-    """Return the derivatives at a state; see :meth:`symderiv.System.jacobian`."""
-    moving = tuple(solver.layout.packing("parameters").shapes)
-    return _jacobian(_point_of_system(solver, state, parameters, moving), digits)
-
-
-def _jacobian(point: _Point, digits: int) -> Jacobian:
+def jacobian_at(point: JacobianPoint, digits: int) -> Jacobian:
+    """Return the derivatives at a point, with so many digits."""
     check_digits(digits)
     along = point.in_doubles() if digits <= _DOUBLE else point.with_digits(digits)
     still = np.zeros(point.moving.size)
@@ -208,7 +182,7 @@ def _jacobian(point: _Point, digits: int) -> Jacobian:
 
 
 def _columns(
-    point: _Point, product: Callable[[np.ndarray], np.ndarray]
+    point: JacobianPoint, product: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[int], np.ndarray]:
     """Return the places of the order parameters, and the derivatives by each of them."""
     coordinates = list(symmetric_directions(point.state))
@@ -216,21 +190,12 @@ def _columns(
     return places, np.stack([product(direction)[places] for _, direction in coordinates], axis=1)
 
 
-def products_of(study: Study) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the product of the Jacobian at the start of a study with a direction, shape (n,).
-
-    Directions have both entries of symmetric overlaps, as the vectors of the right-hand side have.
-    """
-    along, nothing = _point_of_study(study, None, ()).in_doubles(), np.zeros(0)
-    return lambda direction: along(direction, nothing)
-
-
 Along = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """The rates of the rates along a direction of the state and one of the parameters."""
 
 
 @dataclass(frozen=True)
-class _Point:
+class JacobianPoint:
     """A state at which a right-hand side is differentiated.
 
     Attributes:
@@ -300,10 +265,16 @@ class _Point:
         return along
 
 
-def _point_of_study(study: Study, state: Start | None, moving: tuple[str, ...]) -> _Point:
+def point_of_study(
+    study: Study, state: Start | None, *, by_parameters: bool = False
+) -> JacobianPoint:
+    """Return a state of a study; see :meth:`symderiv.Problem.jacobian`."""
     flow = flow_at(study, start_of(study, state, "state"))
+    # terms of order η² are there or not; nothing is differentiated by that
+    names = (name for name in flow.layout["parameters"] if name != "full_order")
+    moving = tuple(names) if by_parameters else ()
     named = {"K": flow.state.K, "M": flow.state.M, "L": flow.state.L}
-    return _Point(
+    return JacobianPoint(
         flow.begin,
         flow.parameters,
         slope_at(flow)(flow.begin),
@@ -334,16 +305,22 @@ def system_slopes(solver: Solver, constants: np.ndarray) -> Callable[[np.ndarray
     return slopes
 
 
-def _point_of_system(
-    solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any], moving: tuple[str, ...]
-) -> _Point:
+def point_of_system(
+    solver: Solver,
+    state: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    *,
+    by_parameters: bool = False,
+) -> JacobianPoint:
+    """Return a state of a system; see :meth:`symderiv.System.jacobian`."""
     layout = solver.layout
     begin, constants = layout.packed(state, parameters)
     constants = layout.at_time(constants, 0.0, parameters)
     rates = np.empty_like(begin)
     solver.right_hand_side(0.0, begin, layout.sizes, constants, rates)
     packing, fixed = layout.packing("state"), layout.packing("parameters")
-    return _Point(
+    moving = tuple(fixed.shapes) if by_parameters else ()
+    return JacobianPoint(
         begin,
         constants,
         rates,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,8 +18,12 @@ from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
 from symderiv.api.arguments.exact_numbers import check_digits
 from symderiv.api.results.flows.fixed_point_answer import (
+    NOT_FOLLOWED,
+    UNPROVED,
     FixedPoints,
     connected,
+    curve_record,
+    followed_record,
     found_record,
     if_closed,
     proved,
@@ -46,7 +50,6 @@ _LARGEST_BOX = 100.0
 _RATE, _LEAST_RATE = "training.learning_rate", 1e-4
 
 
-_CAUTION = "points are those that were found; that there are no others is not proved"
 _NO_SLOPES = (
     "points without an index: students coincide or lie along a teacher, where the rates of this "
     "activation have no derivatives"
@@ -82,6 +85,7 @@ def fixed_points_of(
     real = [each for each in points if flow.physical(each.values)]
     alone = [each for each in real if not isinstance(each, Family)]
     curves = _followed(stated, alone, along) if along else {}
+    traced = if_closed(stated.traced)
     return FixedPoints(
         {
             "activation": study.student_activation,
@@ -90,15 +94,11 @@ def fixed_points_of(
             "learning_rate": study.training.learning_rate,
             "order": study.training.order,
             "symmetries": len(flow.group[0]),
-            "points": _records(stated, points, digits),
+            "points": [_record(stated, traced, each, digits) for each in points],
             "connections": [] if unconnected else connected(flow, real),
             "complete": any(each["whole"] and not each["left"] for each in proved),
             "proved_spaces": proved,
-            "followed": None,
-            "second": None,
-            "branches": [],
-            "bifurcations": [],
-            "curves": [],
+            **NOT_FOLLOWED,
             **curves,
             "warnings": _cautions(proved, real, bool(along)),
         }
@@ -110,7 +110,7 @@ def _cautions(
 ) -> list[str]:
     """Return what is not proved or not said."""
     whole = any(each["whole"] and not each["left"] for each in proved)
-    cautions = [] if whole else [_IN_SPACES if proved else _CAUTION]
+    cautions = [] if whole else [_IN_SPACES if proved else UNPROVED]
     cautions += [_NO_SLOPES] if any(each.slopes is None for each in points) else []
     followed = along and any(isinstance(each, Family) for each in points)
     return cautions + ([_NOT_FOLLOWED] if followed else [])
@@ -224,23 +224,9 @@ def _followed(
     key, begin, low, high = along[0]
     at = constants_along(stated, {key: (low, high)})
     branches = followed(stated.flow, at, [each.values for each in points], begin, (low, high))
-    sides = [
-        (each, number) for number, branch in enumerate(branches, 1) for each in branch.bifurcations
-    ]
-    record = {
-        "followed": key,
-        "branches": [_branch_record(stated, at, branch) for branch in branches],
-        "bifurcations": [
-            {
-                "kind": each.kind,
-                "parameter": each.parameter,
-                "generalization_error": stated.error_at(each.values, at(each.parameter)[0]),
-                "frequency": each.frequency * at(each.parameter)[1],
-                "branch": number,
-            }
-            for each, number in sides
-        ],
-    }
+    record = followed_record(stated.flow, key, at, branches, stated.measured)
+    for each, branch in zip(record["branches"], branches, strict=True):
+        each |= overlaps_at(stated, branch.values)
     return record | (_curves(stated, branches, along) if len(along) == 2 else {})
 
 
@@ -264,22 +250,8 @@ def _curve_record(stated: StationaryFlow, plane: Plane, curve: BifurcationCurve)
         "parameter": parameter.tolist(),
         "second": second.tolist(),
         "frequency": [f * unit for f, unit in zip(curve.frequency, units, strict=True)],
-        **_along(stated, curve, constants),
-    }
-
-
-def _along(
-    stated: StationaryFlow,
-    curve: BifurcationCurve | FixedPointBranch,
-    constants: Sequence[np.ndarray],
-) -> dict[str, Any]:
-    """Return what is known of every point of a curve, and why it ends."""
-    points = list(zip(curve.values, constants, strict=True))
-    return {
-        "generalization_error": [stated.error_at(*each) for each in points],
-        "physical": [stated.flow.physical(*each) for each in points],
+        **curve_record(stated.flow, curve, constants, stated.measured),
         **overlaps_at(stated, curve.values),
-        "ends": list(curve.ends),
     }
 
 
@@ -294,23 +266,6 @@ def value_of(study: Study, key: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{key} = {value!r} is not a number, so it cannot vary", argument="follow")
     return float(value)
-
-
-def _branch_record(
-    stated: StationaryFlow,
-    at: Callable[[float], tuple[np.ndarray, float]],
-    branch: FixedPointBranch,
-) -> dict[str, Any]:
-    return {
-        "parameter": branch.parameter.tolist(),
-        "index": branch.index.tolist(),
-        **_along(stated, branch, [at(value)[0] for value in branch.parameter]),
-    }
-
-
-def _records(stated: StationaryFlow, found: Sequence[Found], digits: int) -> list[dict[str, Any]]:
-    traced = if_closed(stated.traced)
-    return [_record(stated, traced, each, digits) for each in found]
 
 
 def _record(

@@ -63,6 +63,10 @@ class StationaryFlow:
         used = self.flow.constants if constants is None else constants
         return float(module.flat_observables(state, self.own.sizes, used, Q, R))
 
+    def measured(self, values: np.ndarray, constants: np.ndarray) -> dict[str, float]:
+        """Return the same by its name, as catalogues have it."""
+        return {"generalization_error": self.error_at(values, constants)}
+
     def traced(self) -> TracedFlow:
         """Return the equations as operations in exact numbers.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from symderiv.analysis.fixed_points.continuation import followed
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.api.results.flows.fixed_point_answer import (
+    NOT_FOLLOWED,
+    UNPROVED,
     FixedPoints,
     connected,
+    followed_record,
     found_record,
     if_closed,
     proved,
@@ -29,7 +33,6 @@ from symderiv.system.system_runs import Solver
 from symderiv.system.traced_system import TracedSystem
 from symderiv.system.varied_system import VariedSystem
 
-_CAUTION = "points are those that were found; that there are no others is not proved"
 _STEP, _LARGE_FLOW, _DIGITS = 4e-3, 200, 15
 
 
@@ -37,22 +40,14 @@ class SystemFixedPoints(FixedPoints):
     """The fixed points of a system that were found, one for all that symmetries make of it.
 
     Attributes:
-        points: a dictionary for each, those that vectors can have first, by index: ``state``
-            (order parameters by name, as in states), ``observables``; ``eigenvalues`` of the
-            Jacobian per unit of α, as pairs of real and imaginary part; ``index``, how many
-            directions are unstable, and ``neutral``, how many cannot be told from neutral;
-            ``orbit``, how many points the symmetries make of it; ``symmetry``, which members are
-            alike in it; ``physical``, whether vectors with these overlaps exist; ``residual``, the
-            largest rate that is left; ``certified``, whether existence, uniqueness nearby and the
-            index are proved, and ``error``, how far the numbers of ``state`` and ``observables``
-            are from the exact ones at most, if so, else None.
-        connections: dictionaries ``source``, ``target`` (numbers of points from 1, None if none is
-            approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
-        branches: where a parameter was followed, dictionaries ``parameter``, ``index``,
-            ``physical`` (lists along the curve), ``observables`` (lists by name) and ``ends``, why
-            it ends.
-        bifurcations: dictionaries ``kind`` ("fold", "pitchfork", "transcritical", "hopf"),
-            ``parameter``, ``observables``, ``frequency`` and the ``branch``, from 1.
+        points: as those of :class:`.FixedPoints`, but with ``state`` (order parameters by name, as
+            in states) and ``observables`` in place of Q, R, v and the error; ``symmetry`` says
+            which members are alike in it. ``error`` says how far the numbers of ``state`` and
+            ``observables`` are from the exact ones at most; it is None where nothing is proved.
+            There are no families.
+        connections: as there.
+        branches, bifurcations: as there where a parameter was followed, with ``observables`` (lists
+            along branches) in place of errors, Q and R.
         symmetries: how many exchanges and changes of sign leave the flow alone.
         jacobian: "generated", or "differences" where a mean has no derivative.
     """
@@ -116,13 +111,9 @@ def system_fixed_points(
             "points": [_record(flow, traced, each, initial) for each in points],
             "connections": [] if unconnected else connected(flow, real),
             "proved_spaces": [],
-            "followed": None,
-            "second": None,
-            "branches": [],
-            "bifurcations": [],
-            "curves": [],
+            **NOT_FOLLOWED,
             **(branches[0] if branches else {}),
-            "warnings": [_CAUTION],
+            "warnings": [UNPROVED],
         }
     )
 
@@ -164,46 +155,14 @@ def _branches(
 ) -> dict[str, Any]:
     """Return the branches through points in a parameter, and their bifurcations."""
     at = flow.along(name)
-
-    def observed(rows: np.ndarray, values: Iterable[float]) -> dict[str, np.ndarray]:
-        states = np.array([flow.state(row) for row in rows])
-        constants = np.array([at(float(value))[0] for value in values])
-        return flow.solver.observed(states, constants)
-
     branches = followed(flow, at, [each.values for each in points], begin, ends)
-    sides = [(each, n) for n, branch in enumerate(branches, 1) for each in branch.bifurcations]
-    return {
-        "followed": name,
-        "branches": [
-            {
-                "parameter": branch.parameter.tolist(),
-                "index": branch.index.tolist(),
-                "physical": [
-                    flow.physical(row, at(float(value))[0])
-                    for row, value in zip(branch.values, branch.parameter, strict=True)
-                ],
-                "observables": {
-                    key: column.tolist()
-                    for key, column in observed(branch.values, branch.parameter).items()
-                },
-                "ends": list(branch.ends),
-            }
-            for branch in branches
-        ],
-        "bifurcations": [
-            {
-                "kind": each.kind,
-                "parameter": each.parameter,
-                "observables": {
-                    key: float(column[0])
-                    for key, column in observed(each.values[None], [each.parameter]).items()
-                },
-                "frequency": each.frequency * flow.unit,
-                "branch": number,
-            }
-            for each, number in sides
-        ],
-    }
+    return followed_record(flow, name, at, branches, partial(_observed, flow))
+
+
+def _observed(flow: SystemFlow, values: np.ndarray, constants: np.ndarray) -> dict[str, Any]:
+    """Return the averages at coordinates, by name."""
+    observed = flow.solver.observed(flow.state(values)[None], constants)
+    return {"observables": {name: float(value[0]) for name, value in observed.items()}}
 
 
 def _jacobian_of(flow: SystemFlow) -> tuple[Callable[[np.ndarray], np.ndarray], str]:
@@ -234,10 +193,10 @@ def _record(
 ) -> dict[str, Any]:
     layout, state = flow.solver.layout, flow.state(point.values)
     named = layout.unpacked(state, flow.constants, layout.shown(initial))
-    observed = flow.solver.observed(state[None], flow.constants)
+    observed = _observed(flow, point.values, flow.constants)
     record = {
         "state": {name: np.asarray(value).tolist() for name, value in named.items()},
-        "observables": {name: float(value[0]) for name, value in observed.items()},
+        **observed,
         "symmetry": flow.alike(point.values),
         "error": None,
         **found_record(flow, point),
@@ -245,7 +204,12 @@ def _record(
     proof = None if point.neutral else proved(traced, state, _DIGITS)
     if proof is None or proof.index is None:
         return record
-    numbers = [x for each in (named, observed) for value in each.values() for x in np.ravel(value)]
+    numbers = [
+        x
+        for each in (named, *observed.values())
+        for value in each.values()
+        for x in np.ravel(value)
+    ]
     pairs = zip(numbers, proof.observed, strict=True)
     away = max(float(abs(arb(float(x)) - ball).upper()) for x, ball in pairs)
     error = float(np.nextafter(away, np.inf))
