@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 from symderiv_codegen import Function, ScalarFunction, TemplateFunction
 
+from symderiv.formula.bounded_quotients import with_bounded_quotients
 from symderiv.formula.polynomials import coefficients
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import NotYetError
@@ -29,6 +30,7 @@ from symderiv.lowering.means.closed_means import (
 )
 from symderiv.lowering.means.compiled_means import compiled_function, module_of_means
 from symderiv.lowering.means.field_covariances import Matrix, field_covariances
+from symderiv.lowering.means.numeric_activation import with_softplus
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import (
     JointRule,
@@ -135,7 +137,7 @@ class Joint:
         mean, gaps = in_pieces(self.function, self.fields, averaged)
         if any(gap.has(*linear) for gap in gaps):
             raise NotYetError(f"{self.function} has kinks at its last fields")
-        return mean, gaps
+        return with_softplus(with_bounded_quotients(mean)), gaps
 
     @property
     def sharpness(self) -> sp.Expr:

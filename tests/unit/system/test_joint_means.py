@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import sympy as sp
-from scipy import integrate
+from scipy import integrate, special
 
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError
@@ -372,3 +374,34 @@ def test_stated_errors_hold_at_other_covariances(function: sp.Expr) -> None:
         assert mean(joint_rule(*rule), covariance, np.zeros(2), NONE) == pytest.approx(
             wanted, abs=error
         )
+
+
+@pytest.mark.parametrize("variance", [1.0, 1e4])
+def test_a_logistic_loss_of_large_fields_has_rates(variance: float) -> None:
+    """exp(2u)/(1 + exp(u))² was no number where exp(u) is infinite."""
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    b, label = P.scalars("b"), sp.sign(B @ x)
+    P.descend(sp.log(1 + sp.exp(-label * (w @ x + b))), {w: 1, b: 1})
+    share = 0.6
+    state = {"B.B": 1.0, "w.B": share * np.sqrt(variance), "w.w": variance, "b": 0.3}
+    found = P.rates(state)
+
+    def moved(h: float, y: int) -> float:
+        """The force on a field, times the law of field and label."""
+        z = h / np.sqrt(variance)
+        law = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi * variance)
+        law *= special.ndtr(y * share * z / np.sqrt(1 - share**2))
+        return float(y * special.expit(-y * (h + 0.3)) * law)
+
+    def integral(weighed: Callable[[float, int], float]) -> float:
+        reach = 9 * np.sqrt(variance)
+        ends = [-reach, *np.clip([-40, -3, 3, 40], -reach, reach), reach]
+        pieces = [(a, c) for a, c in pairwise(ends) if a < c]
+        pairs = [(a, c, y) for a, c in pieces for y in (1, -1)]
+        return sum(integrate.quad(weighed, a, c, args=(y,), limit=200)[0] for a, c, y in pairs)
+
+    assert found["b"] == pytest.approx(integral(moved), rel=1e-7)
+    square = integral(lambda h, y: moved(h, y) * y * special.expit(-y * (h + 0.3)))
+    rate = 2 * integral(lambda h, y: h * moved(h, y)) + square
+    assert found["w.w"] == pytest.approx(rate, rel=1e-9)
