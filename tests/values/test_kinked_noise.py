@@ -45,7 +45,7 @@ UNITS: dict[str, tuple[Function, Function]] = {
     "softsign": (lambda x: x / (1 + abs(x)), lambda x: 1 / (1 + abs(x)) ** 2),
 }
 
-POINTS, WEIGHTS = np.polynomial.legendre.leggauss(10)
+POINTS, WEIGHTS = np.polynomial.legendre.leggauss(8)
 CLOSER = np.array([1e-5, 1e-4, 1e-3, 4e-3, 1.5e-2, 5e-2, 0.15, 0.4])
 CLOSER = np.r_[-CLOSER, 0.0, CLOSER]
 
