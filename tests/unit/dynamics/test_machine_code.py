@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,26 +39,33 @@ from symderiv.storage.kernels import Kernel, load_kernel
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code is kept on Linux")
 
 
-@pytest.fixture(scope="module")
-def kept(tmp_path_factory) -> Path:
-    """The code of a run, as one leaves it."""
-    path = tmp_path_factory.mktemp("code") / "run.bin"
-    kernel = load_kernel("erf")
-    code = run_code.RunCode(kernel.fast.by_numba(2, 2), kernel.module.generalization_error)
-    one = np.eye(2)
-    # what was called in another way before is compiled twice; the one that can be kept is
-    code.generalization_error(one, one, one, one[:, 0], one[1].copy())
-    code.generalization_error(one, one, one, one[0].copy(), one[1].copy())
-    if not object_code.keep(path, vars(code)):
+def _keep(path: Path, functions: dict[str, Any]) -> Path:
+    """Keep the code of compiled functions."""
+    if not object_code.keep(path, functions):
         # another process wrote the index of the cache at the same moment: compile once more
-        for function in vars(code).values():
+        for function in functions.values():
             function.recompile()
-        assert object_code.keep(path, vars(code))
+        assert object_code.keep(path, functions)
     return path
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory) -> Path:
+    """The code of one function, as a run leaves it."""
+    error, one = load_kernel("erf").module.generalization_error, np.eye(2)
+    # what was called in another way before is compiled twice; the one that can be kept is
+    error(one, one, one, one[:, 0], one[1].copy())
+    error(one, one, one, one[0].copy(), one[1].copy())
+    path = tmp_path_factory.mktemp("code") / "run.bin"
+    return _keep(path, {"generalization_error": error})
+
+
 @pytest.mark.turns(3)
-def test_a_run_has_the_numbers_of_numba_to_the_last_bit(kept, monkeypatch):
+def test_a_run_has_the_numbers_of_numba_to_the_last_bit(tmp_path, monkeypatch):
+    kernel, one = load_kernel("erf"), np.eye(2)
+    code = run_code.RunCode(kernel.fast.by_numba(2, 2), kernel.module.generalization_error)
+    code.generalization_error(one, one, one, one[0].copy(), one[1].copy())
+    kept = _keep(tmp_path / "run.bin", vars(code))
     tables = {"students": 2, "teachers": 2, "learning_rate": 0.7, "label_noise": 0.1}
     problem = Problem("erf", **tables, student_std=0.3, inputs=Isotropic(100))
     # what numba made, not what is translated
