@@ -7,6 +7,7 @@ sources that it is made of.
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,12 @@ def pytest_runtest_logfinish() -> None:
         gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if draws := sys.modules.get("hypothesis.internal.conjecture.providers"):
+        # of the constants of all modules, which take seconds to collect, those of formulas are
+        # what may be drawn
+        draws.is_local_module_file = lambda path: "/symderiv/formula/" in path  # type: ignore[attr-defined]
     named = any("[" in word for word in config.args)
     if not (named or config.getoption("--every-day")):
         later = {id(item) for item in of_other_days(items, DAY)}

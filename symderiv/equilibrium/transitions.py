@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import null_space
@@ -261,12 +262,16 @@ class Landscape:
                     yield Transition("spinodal", alpha, (number,))
 
     def _exchanges(self) -> Iterator[Transition]:
-        grid = np.linspace(0.0, self.most, _GRID + 1)[1:]
-        best = [self._lowest(float(alpha)) for alpha in grid]
-        for one, other, first, last in zip(best, best[1:], grid, grid[1:], strict=False):
+        grid = np.linspace(0.0, self.most, _GRID + 1)[1:].tolist()
+        lowest = cache(self._lowest)
+        for first, last in pairwise(grid):
+            ends = [each.ends for each in self.branches]
+            if sum(begin <= last and first <= end for begin, end in ends) < 2:
+                continue
+            one, other = lowest(first), lowest(last)
             if one is None or other is None or one == other:
                 continue
-            place = self._equal(one, other, float(first), float(last))
+            place = self._equal(one, other, first, last)
             if place is not None:
                 yield Transition("first-order", place, (one, other))
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +12,7 @@ from support.rotating import DAY
 
 import symderiv as sd
 from rule_pairs import campaign
+from rule_pairs.__main__ import main
 from rule_pairs.campaign import DIMENSION, FEATURES, TIMES, followed, together, tried
 from symderiv.integrate.rules.solving import rule_of_study
 from symderiv.keys.study_tables import RULE_KEYS
@@ -53,16 +51,15 @@ def test_what_is_stated_is_derived() -> None:
             derive_equations(learning_problem("erf", None, rule))
 
 
-def test_the_command_counts_endings() -> None:
+def test_the_command_counts_endings(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["--state", "--pairs", "8", "--triples", "2", "--seed", str(DAY)]
-    done = subprocess.run(
-        [sys.executable, "-m", "rule_pairs", *words],
-        cwd=Path(__file__).parents[1],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "stated: " in done.stdout
+    monkeypatch.setattr("sys.argv", ["rule_pairs", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    assert "stated: " in capsys.readouterr().out
 
 
 def test_a_refusal_that_names_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

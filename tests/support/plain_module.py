@@ -15,7 +15,7 @@ from symderiv.lowering.means.uncompiled import uncompiled
 
 @cache
 def checked_in(name: str) -> SimpleNamespace:
-    """The functions of a readable module that is checked in, the flat ones too."""
+    """The functions of a module that is checked in, ``erf`` or ``fast/erf``, the flat ones too."""
     return uncompiled(Path(symderiv_kernels.__path__[0], f"{name}.py").read_text("utf-8"))
 
 

@@ -11,17 +11,15 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-import symderiv_kernels.fast.relu as fast
 from support.plain_module import checked_in
 from symderiv_codegen import print_mpmath
 
-from symderiv.learning.derivation.learning_equations import derive_equations
-from symderiv.learning.rule.learning_problem import learning_problem
-from symderiv.lowering.programs.program import solver_program
+from symderiv.learning.rule.learning_rule import PLAIN
+from symderiv.lowering.programs.exported import kept_program
 
 pytestmark = pytest.mark.turns(9)
 
-kernel = checked_in("relu")
+kernel, fast = checked_in("relu"), checked_in("fast/relu")
 
 
 DIGITS = 50
@@ -34,7 +32,7 @@ SINGULAR_TOLERANCE = 1e-8
 
 @pytest.fixture(scope="module")
 def reference() -> SimpleNamespace:
-    program = solver_program(derive_equations(learning_problem("relu", "relu")), "relu")
+    program = kept_program("Max(0, x)", "Max(0, x)", PLAIN)
     namespace: dict[str, Any] = {}
     exec(compile(print_mpmath(program), "generated", "exec"), namespace)
     return SimpleNamespace(**namespace)

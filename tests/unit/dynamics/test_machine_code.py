@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,22 +37,25 @@ from symderiv.storage.kernels import load_kernel
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="compiled code is kept on Linux")
 
 
+def _keep(path: Path, functions: dict[str, Any]) -> Path:
+    """Keep the code of compiled functions."""
+    if not object_code.keep(path, functions):
+        # another process wrote the index of the cache at the same moment: compile once more
+        for function in functions.values():
+            function.recompile()
+        assert object_code.keep(path, functions)
+    return path
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory) -> Path:
-    """The code of two functions of a solver module, compiled by numba."""
-    path = tmp_path_factory.mktemp("code") / "run.bin"
-    kernel = load_kernel("erf")
-    error, one = kernel.module.generalization_error, np.eye(2)
-    code = {"right_hand_side": kernel.fast.by_numba(2, 2), "generalization_error": error}
+    """The code of one function, as a run leaves it."""
+    error, one = load_kernel("erf").module.generalization_error, np.eye(2)
     # what was called in another way before is compiled twice; the one that can be kept is
     error(one, one, one, one[:, 0], one[1].copy())
     error(one, one, one, one[0].copy(), one[1].copy())
-    if not object_code.keep(path, code):
-        # another process wrote the index of the cache at the same moment: compile once more
-        for function in code.values():
-            function.recompile()
-        assert object_code.keep(path, code)
-    return path
+    path = tmp_path_factory.mktemp("code") / "run.bin"
+    return _keep(path, {"generalization_error": error})
 
 
 @pytest.mark.parametrize("method", [EXPLICIT, IMPLICIT])
@@ -96,11 +100,11 @@ def test_code_of_steppers_came_with_the_package_of_these_sources(method, width):
 
 
 def test_code_that_came_with_the_package_is_refused_for_anything_else(tmp_path, monkeypatch):
-    path, digest = run_code.shipped_path(EXPLICIT), stepper_sources.stepper_digest()
+    path, digest = forward.shipped_path(), forward.digest()
     assert shipped_code.shipped(path, "other sources") is None
     assert shipped_code.shipped(tmp_path / "none", digest) is None
     damaged = tmp_path / "damaged"
-    damaged.write_bytes(path.read_bytes()[:20_000])
+    damaged.write_bytes(path.read_bytes()[:2_000])
     assert shipped_code.shipped(damaged, digest) is None
     monkeypatch.setattr(shipped_code, "version", lambda name: "0.61.0")
     assert shipped_code.shipped(path, digest) is None

@@ -112,7 +112,7 @@ def test_what_is_zero_all_along_stays_zero():
 
 @pytest.mark.turns(6)
 def test_what_a_rule_adds_is_moved_too():
-    study = study_of(train_biases=True, teacher_biases=0.4)
+    study = study_of("linear", train_biases=True, teacher_biases=0.4)
     flow = rule_flow(study, initial(study))(initial(study).state)
     run = flow.run(1e-8, 1000, None)
     moved = shaken(flow, run, 1e-6, 1)

@@ -275,9 +275,8 @@ def test_nothing_is_written_of_a_module_that_fails(
     assert not list(tmp_path.rglob("*.py"))
 
 
-@pytest.mark.parametrize("activation", ["exp(x)", "sinh(3*x/2)"])
-def test_points_reach_as_far_as_exponentials_have_their_weight(activation: str) -> None:
-    Problem(activation, students=2, teachers=2).generate("grows", output=None)
+def test_points_reach_as_far_as_exponentials_have_their_weight() -> None:
+    Problem("sinh(3*x/2)", students=2, teachers=2).generate("grows", output=None)
 
 
 def test_fields_that_lie_in_no_plane_are_looked_at() -> None:

@@ -28,7 +28,7 @@ ADDED = {
 @pytest.mark.parametrize("rule", RULES)
 def test_they_are_wherever_the_run_is(rule: str, tmp_path: Path) -> None:
     problem = sd.Problem(
-        "erf",
+        "linear",
         students=2,
         teachers=3,
         learning_rate=0.5,

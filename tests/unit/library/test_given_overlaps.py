@@ -38,7 +38,7 @@ ORDER: dict[str, Any] = {
 
 def problem(inputs: Any = None, **more: Any) -> sd.Problem:
     given = {"students": K, "teachers": M, "learning_rate": ETA, **more}
-    return sd.Problem("erf", inputs=inputs or sd.Isotropic(N), **given)
+    return sd.Problem("linear", inputs=inputs or sd.Isotropic(N), **given)
 
 
 def moving(inputs: Any = None) -> sd.Problem:

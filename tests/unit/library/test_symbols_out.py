@@ -18,7 +18,9 @@ PROBLEMS = {
     "plain": PLAIN,
     "eigenvalues": PLAIN.replace(inputs=sd.PowerLaw(4, exponent=0.5, dimension=200)),
     "second layer": PLAIN.replace(train_second_layer=True, second_layer_learning_rate=0.3),
-    "biases": PLAIN.replace(student_biases=0.1, train_biases=True, bias_learning_rate=0.2),
+    "biases": PLAIN.replace(
+        activation="linear", student_biases=0.1, train_biases=True, bias_learning_rate=0.2
+    ),
 }
 
 

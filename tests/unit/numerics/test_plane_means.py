@@ -315,7 +315,8 @@ def test_fields_that_are_nearly_one_keep_their_digits() -> None:
     along = axes * np.sqrt(values)
     z = np.linspace(-8.5, 8.5, 20001)
     weight = np.exp(-z * z / 2) / math.sqrt(2 * math.pi) * (z[1] - z[0])
-    nodes, weights = np.polynomial.hermite_e.hermegauss(30)
+    # across the long axis fields hardly change
+    nodes, weights = np.polynomial.hermite_e.hermegauss(8)
     known = 0.0
     for first, share in zip(nodes, weights / weights.sum(), strict=True):
         for second, other in zip(nodes, weights / weights.sum(), strict=True):

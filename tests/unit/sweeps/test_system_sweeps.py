@@ -27,8 +27,7 @@ def committee() -> sd.System:
     P = sd.System()
     x, eta = P.inputs("x"), P.parameter("eta", 0.7)
     w, B, v = P.vectors("w", 2), P.vectors("B", 1, fixed=True), P.scalars("v", 2)
-    g = sd.activation("erf")
-    loss = ((v * g(w @ x)).sum() - g(B @ x).sum()) ** 2 / 2
+    loss = ((v * (w @ x)).sum() - (B @ x).sum()) ** 2 / 2
     P.descend(loss, {w: eta, v: 0.4})
     P.observe(error=loss)
     return P
@@ -76,7 +75,7 @@ def test_a_point_is_computed_once_also_when_a_sweep_is_widened(
 def test_a_store_of_another_statement_is_refused(committee: Any, tmp_path: Path) -> None:
     given = {"initial": START, "output": tmp_path / "s.zarr", **TIMES}
     committee.sweep({"eta": [0.1]}, **given)
-    other = statements.student_teacher(K=2, M=1)
+    other = statements.student_teacher("linear", K=2, M=1)
     with pytest.raises(InputError, match=r"the output holds a sweep with system\.statement = "):
         other.sweep({"eta": [0.1]}, **given)
     with pytest.raises(InputError, match=r"a sweep with initial\.v = \[0\.4, 1\.0\], not"):

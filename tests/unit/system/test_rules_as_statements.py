@@ -145,21 +145,17 @@ RUNS: dict[str, dict[str, Any]] = {
     **{
         f"{name}, stated": {"teachers": 1, **rule, **others}
         for name, rule, others in (
-            ("averages", AVERAGED, {}),
-            ("gradients", SOBOLEV, {"keep": 0.7, "student_biases": 0.2, "train_biases": True}),
-            (
-                "averages of everything",
-                AVERAGED,
-                {"momentum_rate": 2.0, "label_noise": 0.3, "train_second_layer": True},
-            ),
             ("both on a sphere", SOBOLEV | AVERAGED, {"normalise": "sphere", "update_noise": 0.2}),
-            ("averages of batches", AVERAGED, {"batch_ratio": 0.5, "students": 3, "teachers": 2}),
+            (
+                "averages of batches",
+                {**AVERAGED, "teacher_activation": "relu", "label_noise": 0.3},
+                {"batch_ratio": 0.5, "students": 3, "teachers": 2, "train_second_layer": True},
+            ),
             (
                 "gradients and noise",
                 SOBOLEV,
                 {"schedule": "1/(1 + alpha)", "input_noise": 0.3, "label_flip": 0.1},
             ),
-            ("averages of relu", AVERAGED, {"teacher_activation": "relu", "weight_decay": 0.1}),
             ("both, moving", SOBOLEV | AVERAGED, {"batch": 3, "momentum_rate": 2.0}),
         )
     },

@@ -82,20 +82,6 @@ def test_equations_are_told_in_words_latex_and_html() -> None:
     assert "Rate at the state" in P.explain("v", state)
 
 
-def test_conditions_follow_the_statement() -> None:
-    plain = " ".join(statements.student_teacher().conditions)
-    game = " ".join(statements.reinforcement()[0].conditions)
-    free = " ".join(statements.components()[0].conditions)
-    spectral = " ".join(statements.student_teacher(model=sd.Spectrum([2.0, 0.5])).conditions)
-    assert "jump" in game
-    assert "episode" in game
-    assert "jump" not in plain
-    assert "episode" not in plain
-    assert "orthonormal" in free
-    assert "eigenspaces" in spectral
-    assert "eigenspaces" not in plain
-
-
 def test_a_term_without_mean_is_named_with_its_reason() -> None:
     P = sd.System()
     x, z = P.inputs("x"), P.inputs("z")
