@@ -221,7 +221,12 @@ def _aligned_rests(
         cuts[:] = 0.0
         cut_count = _cut_at(cuts, 0, kinks2, (second, width2, 0.0), rule, 1.0)
         cut_count = _cut_at(cuts, cut_count, kinks1, (first, shift, left), rule, 1.0)
-        count = _points(cuts, cut_count, squares[p], rule, line)
+        count, moved = 0, cuts[cuts.shape[0] - 1, 0]
+        if cut_count == 0:
+            # far from all kinks a few points do, and most points are
+            count = _slow_points(moved, rule[1], rule[2] * rule[2] - squares[p], line)
+        if count == 0:
+            count = _points(cuts, cut_count, squares[p], rule, line)
         for n in range(count):
             t = line[0, n]
             at_first[n] = shift * t + (places[0][p] if left > rule[4] else first)
