@@ -14,8 +14,9 @@ from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN
 from symderiv.lowering.means.quadrature_means import Quadrature
 
-_RULE, _MATRIX, _CUBE = (("array", "f", size, True) for size in (1, 2, 3))
+_RULE, _MATRIX, _CUBE, _FOUR = (("array", "f", size, True) for size in (1, 2, 3, 4))
 _FIELDS = ("array", "i", 1, True)
+_MOMENTS = ("tuple", (_MATRIX, _MATRIX, _MATRIX, _RULE, _RULE))
 _PAIR = ("tuple", ("i", "i"))
 
 
@@ -28,7 +29,10 @@ def _of(count: int) -> tuple[object, ...]:
 _SMOOTH = {
     "_mean_of_2": _of(2),
     "_mean_of_4": _of(4),
+    "_series": (_RULE, ("array", "i", 2, True), _MATRIX, _MATRIX, _RULE),
     "_means_of_pair": (_RULE, _MATRIX, _RULE, ("tuple", ("i",) * 3), _CUBE, _RULE),
+    "_noise_means": (_RULE, _MOMENTS, ("tuple", (_FOUR, _FOUR, _FOUR, _MATRIX))),
+    "_pair_means": (_RULE, _MOMENTS, *(("tuple", (_MATRIX,) * count) for count in (3, 2, 2))),
 }
 _PLANE = {
     "_line_mean_of_2": _of(2),
