@@ -532,7 +532,10 @@ def _means_of_plane(
     line1, line2 = np.empty((2, _LINE)), np.empty((2, _LINE))
     cuts = np.empty((_cuts_at_most(kinks), 2))
     first = _points(cuts, _cuts_of_first(parts, rests, kinks, pair, cuts, rule), 0.0, rule, line1)
-    means[:] = 0.0 if first == 0 or line1[0, 0] < math.inf else math.nan
+    means[:] = 0.0
+    if first > 0 and not line1[0, 0] < math.inf:
+        means[:] = math.nan
+        first = 0
     # where no mean changes when all fields change their signs, half of the plane is enough
     even = rule[5] > 0.0
     for n1 in range(first):
