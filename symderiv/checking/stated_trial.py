@@ -30,8 +30,8 @@ REACHES = 9.0, 14.0
 ENOUGH = 1e-7
 """In parts of the largest number: points that agree so far reach far enough."""
 UNRESOLVED = 1e-2
-"""The same: if some number of a plane differs by more, points do not resolve the activations, others
-may agree by chance, and a lattice says more."""
+"""The same: if some number of a plane differs by more, its points do not resolve the activations,
+other numbers may agree by chance, and a lattice says more."""
 EXAMPLES = 1024
 """Points of a lattice, in each of its randomisations."""
 LABEL_NOISE = 0.5

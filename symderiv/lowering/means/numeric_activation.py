@@ -96,8 +96,8 @@ class NumericActivation:
             slope = slope.replace(lambda e: isinstance(e, sp.DiracDelta), lambda e: sp.Integer(0))
         if slope.has(sp.nan):
             raise NotYetError(
-                f"not yet: the derivative of order {order} of {self.text!r} is 0 times infinity at a "
-                "kink; choose an activation whose parts on either side of a kink are finite there"
+                f"not yet: the derivative of order {order} of {self.text!r} is 0 times infinity at "
+                "a kink; choose an activation whose parts on either side of a kink are finite there"
             )
         if slope.has(sp.DiracDelta):
             raise NotYetError(
@@ -199,8 +199,8 @@ class NumericActivation:
             if grows or not max(sizes) <= _STEEP:
                 raise NotYetError(
                     f"not yet: the second derivative of {self.text!r} is not bounded near "
-                    f"x = {float(place):g}, and its means by quadrature would not be accurate; choose an "
-                    "activation whose second derivative is bounded between its kinks"
+                    f"x = {float(place):g}, and its means by quadrature would not be accurate; "
+                    "choose an activation whose second derivative is bounded between its kinks"
                 )
 
     @cached_property

@@ -72,7 +72,8 @@ def test_so_do_both_codes_of_means_with_kinks(
 ) -> None:
     text = text_of_means("Max(-1,Min(1,x))", biased)
     # kinks elsewhere, and another number of them, than those of the module that was compiled
-    text = text.replace("KINKS = np.array([\n    -1.0,\n", "KINKS = np.array([\n    -1.5,\n    0.3,\n")
+    begin = "KINKS = np.array([\n"
+    text = text.replace(f"{begin}    -1.0,\n", f"{begin}    -1.5,\n    0.3,\n")
     assert text.count("0.3,") == 2
     names = module_names(text)
     own = ("_kinked_mean_of_2", "_kinked_mean_of_4") if biased else ("_line_mean_of_2",)

@@ -299,7 +299,7 @@ def test_a_line_without_room_for_its_points_has_no_mean(room: int) -> None:
 
 
 def signs_and_moduli(rows: np.ndarray, rest: float) -> float:
-    """E[sgn(a) sgn(b) |c| |d|] of fields of a plane, of which d has a rest, in polar coordinates."""
+    """E[sgn(a) sgn(b) |c| |d|] of fields of a plane, of which d has a rest, by angles."""
     sizes, angles = np.hypot(*rows.T), np.arctan2(rows[:, 1], rows[:, 0])
 
     def modulus(y: float) -> float:
