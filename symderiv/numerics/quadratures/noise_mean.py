@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.quadratures.kinked_mean import _apart
 from symderiv.numerics.quadratures.smooth_mean import (
     _at_points,
     _coupled,
@@ -56,8 +55,7 @@ def _parts_in_plane(covariance: np.ndarray, i: int, j: int) -> np.ndarray:
     shared = _share_left(covariance[i, j], first, covariance[j, j])
     second = 0.0
     if i != j:
-        # means of factors that jump change with it, not with its square
-        second = _apart(covariance[i, i], covariance[i, j], covariance[j, j])
+        second = _root_left(covariance[j, j] - shared * shared, covariance[j, j])
     for a in range(count):
         variance = covariance[a, a]
         part = _share_left(covariance[i, a], first, variance)

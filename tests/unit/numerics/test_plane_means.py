@@ -347,16 +347,6 @@ def test_a_plane_without_room_for_its_first_line_has_no_mean(
     assert math.isnan(plane._plane_mean_of_4(RULE, (0, 0, 1, 1), moments, (0.0,) * 4))
 
 
-def test_a_plane_of_nearly_equal_fields_keeps_their_distance() -> None:
-    """Means of jumps change with the root of what is left of a correlation, 9e-16 here."""
-    left, rho = 2.0**-50, 0.5
-    moments = (1.0, 1.0 - left, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, rho, 1.0)
-    rule = np.array([24.0, 30.0, 7.5, 1.0, 1e-13, 0.0, 0.3, 20.0, 0.0])
-    found = plane._plane_mean_of_4(rule, (0, 0, 0, 0), moments, (0.0,) * 4)
-    expected = (1 - 4 / math.pi * math.asin(math.sqrt(left / 2))) * 2 / math.pi * math.asin(rho)
-    assert found == pytest.approx(expected, abs=2e-10)
-
-
 def test_fields_that_are_nearly_one_keep_their_digits() -> None:
     """Lines of polynomials were off by 1e-5 here; truth is a sum over the axes of the fields."""
     loads = np.array(
