@@ -29,6 +29,9 @@ REACHES = 9.0, 14.0
 """Of these points. Functions that grow like exponentials have their weight beyond the first."""
 ENOUGH = 1e-7
 """In parts of the largest number: points that agree so far reach far enough."""
+UNRESOLVED = 1e-2
+"""The same: if some number of a plane differs by more, its points do not resolve the activations,
+other numbers may agree by chance, and a lattice says more."""
 EXAMPLES = 1024
 """Points of a lattice, in each of its randomisations."""
 LABEL_NOISE = 0.5
@@ -173,12 +176,21 @@ class _Names:
     def _increments(self, frame: StateFrame) -> dict[tuple[str, float], tuple[Floats, Floats]]:
         """Return what the statement says of fields of the state, with errors, and of averages."""
         cuts = None if self.trial.drawn else frame.kinks()
-        if cuts is None:
-            clouds = lattice_points(frame.dimension, EXAMPLES, 10 * self.trial.K + self.trial.M)
-            increments = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
-            values = {name: np.array([each[name] for each in increments]) for name in increments[0]}
-            size = LIMIT / len(increments) ** 0.5
-            return {n: (v.mean(axis=0), size * v.std(axis=0, ddof=1)) for n, v in values.items()}
+        found = None if cuts is None else self._over_plane(frame, cuts)
+        return self._over_lattice(frame) if found is None else found
+
+    def _over_lattice(self, frame: StateFrame) -> dict[tuple[str, float], tuple[Floats, Floats]]:
+        """Return averages over a randomised lattice."""
+        clouds = lattice_points(frame.dimension, EXAMPLES, 10 * self.trial.K + self.trial.M)
+        increments = [self._arrays(*frame.mean_steps(*cloud)) for cloud in clouds]
+        values = {name: np.array([each[name] for each in increments]) for name in increments[0]}
+        size = LIMIT / len(increments) ** 0.5
+        return {n: (v.mean(axis=0), size * v.std(axis=0, ddof=1)) for n, v in values.items()}
+
+    def _over_plane(
+        self, frame: StateFrame, cuts: Floats
+    ) -> dict[tuple[str, float], tuple[Floats, Floats]] | None:
+        """Return averages over the points of a plane; None if they do not resolve activations."""
         polynomial = frame.polynomial(2)
         for reach in REACHES:
             fine, coarse = (
@@ -189,8 +201,11 @@ class _Names:
             )
             # an element of an array may agree by chance where the others do not
             apart = {name: np.abs(fine[name] - coarse[name]).max(initial=0.0) for name in fine}
-            if all(apart[n] <= ENOUGH * np.abs(v).max(initial=0.0) for n, v in fine.items()):
+            sizes = {name: np.abs(value).max(initial=0.0) for name, value in fine.items()}
+            if all(apart[name] <= ENOUGH * size for name, size in sizes.items()):
                 break
+        if any(apart[name] > UNRESOLVED * size for name, size in sizes.items()):
+            return None
         return {name: (value, np.full_like(value, apart[name])) for name, value in fine.items()}
 
     def _arrays(self, full: MeanStep, small: MeanStep) -> dict[tuple[str, float], Floats]:

@@ -1,10 +1,10 @@
 """Functions of solver modules whose code comes with the package: they are the same in all modules.
 
-Means by quadrature of analytic activations call the activations by number and know nothing else of
-them. LLVM would compile them anew for every module, twice for a first run. Here they are compiled
-once, with ``quadrature_factors``, the activations by number at many numbers, left open; what
-linking adds is the module's own. Instructions are those of processors of level 3; others are made
-of bitcode, as in :mod:`symderiv.compiled_code.shipped_code`.
+Means by quadrature call the activations by number, ask where their kinks are, and know nothing else
+of them. LLVM would compile them anew for every module, twice for a first run. Here they are
+compiled once, with the functions of :data:`OPEN` left open; what linking adds is the module's own.
+Instructions are those of processors of level 3; others are made of bitcode, as in
+:mod:`symderiv.compiled_code.shipped_code`.
 
 A module takes them only if its functions are these, down to every constant: their names carry the
 digest of the text. ``python -m symderiv.lowering.means.ship_means`` writes the file.
@@ -17,10 +17,11 @@ import hashlib
 import json
 import lzma
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,17 @@ from symderiv.compiled_code.translation.ir_module import (
 from symderiv.compiled_code.translation.ir_values import Kind, UntranslatableError, leaves
 from symderiv.compiled_code.translation.module_source import FunctionSource
 
-OPEN = "quadrature_factors"
-"""The function that every module has of its own, for kinds of arguments ``_OPEN_KINDS``."""
-
 _ARRAY = ("array", "f", 1, True)
-_OPEN_KINDS = ("i", _ARRAY, _ARRAY)
-_OPEN_TYPES = ["ptr", *(word for kind in _OPEN_KINDS for word in leaves(kind))]
+
+OPEN: Mapping[str, tuple[tuple[Kind, ...], Kind | None]] = MappingProxyType(
+    {
+        "quadrature_factor": (("i", "f"), "f"),
+        "quadrature_factors": (("i", _ARRAY, _ARRAY), None),
+        "quadrature_kinks": (("i",), _ARRAY),
+    }
+)
+"""The functions that every module has of its own, with kinds of their arguments and results: the
+activations by number, at one number and at many, and the places of their kinks."""
 
 
 @dataclass(frozen=True)
@@ -64,36 +70,64 @@ class PartsModule(IrModule):
         if not self.comes(source, kinds):
             return super().callee(source, kinds)
         part = _parts()[source.node.name, repr(kinds)]
-        own = super().callee(source.named_within(OPEN), _OPEN_KINDS)
-        words = ", ".join(f"{word} %{number}" for number, word in enumerate(_OPEN_TYPES))
-        self.once(
-            f"define void @{OPEN}({words}) {{\n  call void @{own.name}({words})\n  ret void\n}}"
-        )
-        given = ", ".join(["ptr", *(word for kind in kinds for word in leaves(kind))])
-        self.once(f"declare {result_type(part.returns)} @{part.symbol}({given})")
+        for name in OPEN:
+            self._fill(name, source)
+        self.once(_declared(part.symbol, kinds, part.returns))
         return Callee(part.symbol, part.returns)
+
+    def _fill(self, name: str, source: FunctionSource) -> None:
+        """Define an open function as the one that a shipped function names; one that it does not
+        name is never called.
+        """
+        kinds, returns = OPEN[name]
+        result, end = result_type(returns), "  unreachable"
+        words = ", ".join(f"{word} %{number}" for number, word in enumerate(_words(kinds)))
+        try:
+            named = source.named_within(name)
+        except UntranslatableError:
+            if name in self._declared:
+                return
+        else:
+            own = super().callee(named, kinds)
+            if own.returns != returns:
+                raise UntranslatableError(f"{name} gives {own.returns}")
+            end = f"  call void @{own.name}({words})\n  ret void"
+            if returns is not None:
+                end = f"  %made = call {result} @{own.name}({words})\n  ret {result} %made"
+        self._declared[name] = f"define {result} @{name}({words}) {{\n{end}\n}}"
 
 
 class _OpenModule(IrModule):
     """A module whose activations are left open."""
 
     def callee(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> Callee:
-        if source.node.name != OPEN:
+        name = source.node.name
+        if name not in OPEN:
             return super().callee(source, kinds)
-        if kinds != _OPEN_KINDS:
-            raise UntranslatableError(f"{OPEN} of {kinds}")
-        self.once(f"declare void @{OPEN}({', '.join(_OPEN_TYPES)})")
-        return Callee(OPEN, None)
+        if kinds != OPEN[name][0]:
+            raise UntranslatableError(f"{name} of {kinds}")
+        self.once(_declared(name, *OPEN[name]))
+        return Callee(name, OPEN[name][1])
+
+
+def _words(kinds: Sequence[Kind]) -> list[str]:
+    """Return what a function of these kinds of arguments takes."""
+    return ["ptr", *(word for kind in kinds for word in leaves(kind))]
+
+
+def _declared(name: str, kinds: Sequence[Kind], returns: Kind | None) -> str:
+    return f"declare {result_type(returns)} @{name}({', '.join(_words(kinds))})"
 
 
 def ship_parts(
-    functions: Mapping[tuple[Kind, ...], FunctionSource], translate: Any, path: Path = FILE
+    functions: Sequence[tuple[FunctionSource, tuple[Kind, ...]]], translate: Any, path: Path = FILE
 ) -> None:
-    """Write the code of functions, by the kinds of their arguments.
+    """Write the code of functions.
 
     Args:
-        functions: The functions of a module's text, as
-            :func:`~symderiv.compiled_code.translation.module_source.module_names` gives them.
+        functions: Functions of modules' texts, as
+            :func:`~symderiv.compiled_code.translation.module_source.module_names` gives them, and
+            the kinds of their arguments.
         translate: Writes a function, as :class:`IrModule` takes it.
         path: Where to.
     """
@@ -103,7 +137,7 @@ def ship_parts(
 
     module, made_parts = _OpenModule(translate), []
     text_of: dict[str, str] = {}
-    for kinds, source in functions.items():
+    for source, kinds in functions:
         made = module.callee(source, kinds)
         text_of[made.name] = symbol = _symbol(source, kinds)
         made_parts.append({"name": source.node.name, "symbol": symbol, "kinds": repr(kinds)})
@@ -118,7 +152,7 @@ def ship_parts(
     builder = binding.create_pass_builder(target, optimised())
     builder.getModulePassManager().run(llvm, builder)
     bitcode, instructions = llvm.as_bitcode(), target.emit_object(llvm)
-    imports = [name for name in imports_of(instructions, {OPEN}) or () if name != OPEN]
+    imports = [name for name in imports_of(instructions, OPEN) or () if name not in OPEN]
     code = lzma.compress(instructions)
     head = {**made_by(), "parts": made_parts, "imports": imports, "object": len(code)}
     path.write_bytes(json.dumps(head).encode() + b"\n" + code + lzma.compress(bitcode))
@@ -158,7 +192,7 @@ def _named(source: FunctionSource) -> frozenset[str]:
 def _meaning(source: FunctionSource, seen: set[str]) -> Iterator[str]:
     """Yield all that the code of a function depends on, but for what is left open."""
     yield source.flags + _unparsed(source)
-    for name in sorted(_named(source) - seen - {OPEN}):
+    for name in sorted(_named(source) - seen - set(OPEN)):
         try:
             value = source.named(name)
         except UntranslatableError:

@@ -22,6 +22,8 @@ X = sp.Symbol("x", real=True)
 _TERMS = 26  # of a Taylor polynomial
 _RADIUS = sp.Rational(1, 4)
 _BESIDE = sp.Float("1e-40", 80)
+_NEAR = _BESIDE, sp.Float("1e-20", 80)
+_SETTLED = 1e-3
 _NO_JUMP = 1e-25
 _STEEP = 1e12
 _EQUAL = 1e-10
@@ -92,6 +94,11 @@ class NumericActivation:
         slope = derivative(self._stable, order)
         if between_kinks:
             slope = slope.replace(lambda e: isinstance(e, sp.DiracDelta), lambda e: sp.Integer(0))
+        if slope.has(sp.nan):
+            raise NotYetError(
+                f"not yet: the derivative of order {order} of {self.text!r} is 0 times infinity at "
+                "a kink; choose an activation whose parts on either side of a kink are finite there"
+            )
         if slope.has(sp.DiracDelta):
             raise NotYetError(
                 f"the derivative of order {order} of {self.text} is not a function; use "
@@ -182,12 +189,18 @@ class NumericActivation:
         """Refuse an activation with a second derivative that is not bounded between its kinks, with
         a ``NotYetError``.
         """
-        for place, sides in zip(self.kinks, self._beside_kinks(2), strict=True):
-            if not all(abs(float(side)) <= _STEEP for side in sides):
+        # a plain derivative: that of a distribution may be 0 times infinity at a kink
+        slope = sp.diff(self._stable, X, 2).replace(sp.DiracDelta, lambda *_: sp.Integer(0))
+        for place in self.kink_places:
+            beside = (sp.N(place, 80) + sign * near for sign in (-1, 1) for near in _NEAR)
+            sizes = [abs(float(sp.N(slope.xreplace({X: each}), 40))) for each in beside]
+            # a logarithm is not large there, but grows from the one distance to the other
+            grows = max(sizes[0] - sizes[1], sizes[2] - sizes[3]) > _SETTLED
+            if grows or not max(sizes) <= _STEEP:
                 raise NotYetError(
                     f"not yet: the second derivative of {self.text!r} is not bounded near "
-                    f"x = {place:g}, and its means by quadrature would not be accurate; choose an "
-                    "activation whose second derivative is bounded between its kinks"
+                    f"x = {float(place):g}, and its means by quadrature would not be accurate; "
+                    "choose an activation whose second derivative is bounded between its kinks"
                 )
 
     @cached_property

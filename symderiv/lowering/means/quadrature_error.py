@@ -63,7 +63,7 @@ _UPPER = {size: np.triu_indices(size) for size in (2, 4)}
 _AT_ONCE = {2: 10, 4: 1}
 """Covariances around the worst that are tried before the next ones start from the worst of them."""
 
-_CHUNK = 50
+_CHUNK = {2: 50, 4: 10}
 """Covariances at which a search may end."""
 
 Kinds = tuple[int, ...]
@@ -348,10 +348,12 @@ class Search:
                 rng, self._samples[size] * _SAMPLES[size], size, self.variance
             )
             layers = () if self.panels else _LAYERS[size]
-            tried = np.array([*structured(size, self.variance), *layers, *random])
+            # where rules are worst first, so that a rule that does not do is soon known
+            easy = [*structured(size, self.variance)][::-1]
+            tried = np.array([*layers, *random, *easy])
             errors: list[float] = []
-            for first in range(0, len(tried), _CHUNK):
-                some, worst = off(kinds, tried[first : first + _CHUNK])
+            for first in range(0, len(tried), _CHUNK[size]):
+                some, worst = off(kinds, tried[first : first + _CHUNK[size]])
                 errors += some.tolist()
                 yield worst
             for start in np.argsort(-np.array(errors), kind="stable")[:3]:

@@ -248,8 +248,8 @@ def _finer_panels(numbers: tuple[float, ...]) -> tuple[float, ...]:
 def _finer_plane(numbers: tuple[float, ...]) -> tuple[float, ...]:
     points, digits, reach, scale, floor, even, _, _, rests = numbers
     # nothing along lines: what they give is held against points of a plane
-    numbers = 1.4 * points, 1.2 * digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
-    return *numbers, 2.0 * LARGEST_CORRELATION, 0.0, 0.01 * rests
+    numbers = 1.4 * points, digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
+    return *numbers, 2.0 * LARGEST_CORRELATION, 0.0, 0.2 * rests
 
 
 def _finer_lines(numbers: tuple[float, ...]) -> tuple[float, ...]:

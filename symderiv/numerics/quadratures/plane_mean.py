@@ -221,7 +221,12 @@ def _aligned_rests(
         cuts[:] = 0.0
         cut_count = _cut_at(cuts, 0, kinks2, (second, width2, 0.0), rule, 1.0)
         cut_count = _cut_at(cuts, cut_count, kinks1, (first, shift, left), rule, 1.0)
-        count = _points(cuts, cut_count, squares[p], rule, line)
+        count, moved = 0, cuts[cuts.shape[0] - 1, 0]
+        if cut_count == 0:
+            # far from all kinks a few points do, and most points are
+            count = _slow_points(moved, rule[1], rule[2] * rule[2] - squares[p], line)
+        if count == 0:
+            count = _points(cuts, cut_count, squares[p], rule, line)
         for n in range(count):
             t = line[0, n]
             at_first[n] = shift * t + (places[0][p] if left > rule[4] else first)
@@ -527,7 +532,10 @@ def _means_of_plane(
     line1, line2 = np.empty((2, _LINE)), np.empty((2, _LINE))
     cuts = np.empty((_cuts_at_most(kinks), 2))
     first = _points(cuts, _cuts_of_first(parts, rests, kinks, pair, cuts, rule), 0.0, rule, line1)
-    means[:] = 0.0 if first == 0 or line1[0, 0] < math.inf else math.nan
+    means[:] = 0.0
+    if first > 0 and not line1[0, 0] < math.inf:
+        means[:] = math.nan
+        first = 0
     # where no mean changes when all fields change their signs, half of the plane is enough
     even = rule[5] > 0.0
     for n1 in range(first):

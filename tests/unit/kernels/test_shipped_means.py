@@ -13,8 +13,8 @@ from symderiv.compiled_code.translation.module_source import module_names
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.means.compiled_means import _KINDS
 from symderiv.lowering.means.quadrature_means import Quadrature
-from symderiv.lowering.means.quadrature_rules import smooth_rule
-from symderiv.lowering.means.ship_means import KINDS
+from symderiv.lowering.means.quadrature_rules import kinked_rule, plane_rule, smooth_rule
+from symderiv.lowering.means.ship_means import KINDS, text_of_means
 
 pytestmark = pytest.mark.skipif(not can_link(), reason="code runs without numba on Linux alone")
 
@@ -28,14 +28,22 @@ def test_the_shipped_code_is_of_the_sources(text: str) -> None:
     """``python -m symderiv.lowering.means.ship_means`` makes it."""
     names = module_names(text)
     module = shipped_parts.PartsModule(function_text)
-    for name, kinds in KINDS.items():
+    for name, kinds in KINDS["softplus", False].items():
+        assert module.comes(names[name], kinds), name
+
+
+@pytest.mark.parametrize("which", KINDS)
+def test_so_is_that_of_each_family(which: tuple[str, bool]) -> None:
+    names = module_names(text_of_means(*which))
+    module = shipped_parts.PartsModule(function_text)
+    for name, kinds in KINDS[which].items():
         assert module.comes(names[name], kinds), name
 
 
 def test_a_function_that_differs_in_a_constant_is_made_here(text: str) -> None:
     changed = module_names(text.replace("_MOST_TERMS = 400", "_MOST_TERMS = 401"))
     module = shipped_parts.PartsModule(function_text)
-    assert not module.comes(changed["_mean_of_4"], KINDS["_mean_of_4"])
+    assert not module.comes(changed["_mean_of_4"], KINDS["softplus", False]["_mean_of_4"])
 
 
 def test_both_codes_give_the_same_numbers(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,3 +64,37 @@ def test_both_codes_give_the_same_numbers(text: str, monkeypatch: pytest.MonkeyP
             kinds = tuple(int(n) for n in rng.integers(0, 5, size))
             given = np.array(numbers), kinds, covariance, (0.0,) * size
             assert one(*given) == other(*given)
+
+
+@pytest.mark.parametrize("biased", [False, True], ids=["planes", "panels"])
+def test_so_do_both_codes_of_means_with_kinks(
+    biased: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = text_of_means("Max(-1,Min(1,x))", biased)
+    # kinks elsewhere, and another number of them, than those of the module that was compiled
+    begin = "KINKS = np.array([\n"
+    text = text.replace(f"{begin}    -1.0,\n", f"{begin}    -1.5,\n    0.3,\n")
+    assert text.count("0.3,") == 2
+    names = module_names(text)
+    own = ("_kinked_mean_of_2", "_kinked_mean_of_4") if biased else ("_line_mean_of_2",)
+    own = own if biased else (*own, "_plane_mean_of_4")
+    asked = [(names[name], _KINDS[name]) for name in own]
+    shipped = [linked(*made) for made in translated.together(asked)]
+    assert any("symderiv_part" in name for name in translated.together(asked)[0][0]["imports"])
+    monkeypatch.setattr(translated, "PartsModule", IrModule)
+    whole = [linked(*made) for made in translated.together(asked)]
+    rng = np.random.default_rng(12)
+    rule = kinked_rule(2.8, 1e-4, 6.0, True)
+    if not biased:
+        rule = plane_rule(8.0, 1e-6, 6.0, False, True)
+    for size, numbers, one, other in zip(
+        (2, 4), (rule.two, rule.four), shipped, whole, strict=True
+    ):
+        for _ in range(5):
+            root = rng.normal(size=(size, size)) / 2
+            covariance = tuple((root @ root.T)[np.triu_indices(size)].tolist())
+            kinds = (1, 1, 0, 3)[-size:]
+            shifts = tuple(rng.normal(size=size).tolist()) if biased else (0.0,) * size
+            given = np.array(numbers), kinds, covariance, shifts
+            assert np.isfinite(one(*given))
+            assert abs(one(*given) - other(*given)) <= 1e-13

@@ -16,6 +16,7 @@ from symderiv.checking.checked_module import CheckedModule
 from symderiv.checking.generated_check import GeneratedError, check_generated
 from symderiv.checking.nested_means import OfField, nested_mean, resolving
 from symderiv.checking.plain_functions import Functions
+from symderiv.checking.stated_trial import Trial, expected_of
 from symderiv.foundation.errors import SymderivError
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.lowering import solver_files
@@ -304,3 +305,17 @@ def test_fields_that_lie_in_no_plane_are_looked_at() -> None:
 def test_an_uncompiled_module_imports_nothing_else() -> None:
     with pytest.raises(ImportError, match="imports 'os'"):
         uncompiled("import os\n")
+
+
+def test_points_that_do_not_resolve_an_activation_are_not_taken() -> None:
+    """E[sin(ω x) sin(ω y)] = exp(-ω² (var x + var y) / 2) sinh(ω² cov(x, y))."""
+    rule = ("student_overlap", "cross_overlap"), ("label_noise", "learning_rate")
+    expected = expected_of(learning_problem("sin(20*x)"), Trial(2, 3), *rule)
+    known = {name: expected.known[name] for name in ("Q", "R", "T", "v", "v_teacher")}
+    fields = np.block([[known["Q"], known["R"]], [known["R"].T, known["T"]]])
+    variances = np.diag(fields)[:, None] + np.diag(fields)
+    means = (np.exp(400 * (fields - variances / 2)) - np.exp(-400 * (fields + variances / 2))) / 2
+    weights = np.concatenate([known["v"], -known["v_teacher"]])
+    value, error = expected.increments["error", 1.0]
+    assert error < 0.2  # of points of a plane it was 3e-4, and their value 0.15 off
+    assert abs(value - weights @ means @ weights / 2) < error

@@ -304,6 +304,17 @@ def test_means_that_do_not_exist_or_cannot_be_had(
         chosen(monkeypatch, student, teacher, 1e-9)
 
 
+@pytest.mark.parametrize(
+    "student", ["x*log(Abs(x))", "Abs(x)*log(Abs(x))", "x**2*log(Abs(x))", "Abs(x)**1.5"]
+)
+def test_a_second_derivative_that_grows_without_bound_is_said_so(
+    monkeypatch: pytest.MonkeyPatch, student: str
+) -> None:
+    said = r"the second derivative of .* is not bounded near x = 0"
+    with pytest.raises(NotYetError, match=said):
+        chosen(monkeypatch, student, None, 1e-9)
+
+
 def test_a_module_without_the_functions_of_its_rules_is_not_printed() -> None:
     known = {"kind_1": "0", "kind_2": "1"}
     mean = TemplateFunction("i2", (), "mean_of_2", tuple(known.items()), "A mean.")

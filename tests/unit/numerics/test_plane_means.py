@@ -298,6 +298,55 @@ def test_a_line_without_room_for_its_points_has_no_mean(room: int) -> None:
     assert math.isnan(line[1, :used].sum())
 
 
+def signs_and_moduli(rows: np.ndarray, rest: float) -> float:
+    """E[sgn(a) sgn(b) |c| |d|] of fields of a plane, of which d has a rest, by angles."""
+    sizes, angles = np.hypot(*rows.T), np.arctan2(rows[:, 1], rows[:, 0])
+
+    def modulus(y: float) -> float:
+        if rest == 0.0:
+            return abs(y)
+        density = rest * math.sqrt(2 / math.pi) * math.exp(-0.5 * (y / rest) ** 2)
+        return float(y * (2 * ndtr(y / rest) - 1) + density)
+
+    def at(angle: float) -> float:
+        a, b, c, d = sizes * np.cos(angle - angles)
+        ends = [0.0, *(k * rest / max(abs(d), 1e-12) for k in (1, 5, 20)), 2.0, 12.0]
+        ends = sorted(min(each, 12.0) for each in ends)
+        along = sum(
+            quad(lambda r: r * r * math.exp(-r * r / 2) * modulus(r * d), *both, epsabs=1e-14)[0]
+            for both in pairwise(ends)
+        )
+        return float(np.sign(a * b) * abs(c) * along)
+
+    turns = np.sort(np.r_[(angles + math.pi / 2) % math.pi, 0.0, math.pi])
+    return sum(quad(at, *ends, epsabs=1e-12)[0] for ends in pairwise(turns)) / math.pi
+
+
+@pytest.mark.parametrize("rest", [1e-7, 0.02])
+def test_rests_that_add_nothing_are_left_out(rest: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines have room for the points of a plane, but not for those of layers of width 1e-7."""
+    rows = np.array([[1.1, 0.0], [0.7, 0.6], [-0.5, 0.8], [0.4, 0.9]])
+    c = rows @ rows.T
+    c[3, 3] += rest**2
+    moments = tuple(map(float, c[np.triu_indices(4)]))
+    monkeypatch.setitem(FACTORS, 4, abs)
+    monkeypatch.setattr(plane, "_LINE", 130)
+    rule = np.r_[RULE[:8], 1e-11]
+    found = plane._plane_mean_of_4(rule, (0, 0, 4, 4), moments, (0.0,) * 4)
+    expected = signs_and_moduli(rows, 0.0 if rest < 1e-6 else rest)
+    assert found == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_plane_without_room_for_its_first_line_has_no_mean(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once the points were dropped, and the mean was 0.09 off."""
+    rows = np.array([[1.1, 0.0], [0.7, 0.6], [-0.5, 0.8], [0.4, 0.9]])
+    moments = tuple(map(float, (rows @ rows.T)[np.triu_indices(4)]))
+    monkeypatch.setattr(plane, "_LINE", 30)
+    assert math.isnan(plane._plane_mean_of_4(RULE, (0, 0, 1, 1), moments, (0.0,) * 4))
+
+
 def test_fields_that_are_nearly_one_keep_their_digits() -> None:
     """Lines of polynomials were off by 1e-5 here; truth is a sum over the axes of the fields."""
     loads = np.array(
