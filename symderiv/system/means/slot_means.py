@@ -215,7 +215,9 @@ def _with_exponentials_placed(
     added, and a function such as x exp(-x)/(1 + exp(-x))² stays bounded. So are exp(-h) and exp(-g)
     beside a function of h + g.
     """
-    outside, placed, left = sp.S.One, [], []
+    outside = sp.S.One
+    placed: list[FormSlot] = []
+    left: list[FormSlot] = []
     for slot in slots:
         alone = isinstance(slot.function, sp.exp) and sp.diff(slot.function.exp, X).is_number
         (left if alone else placed).append(slot)
