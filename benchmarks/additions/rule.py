@@ -33,9 +33,9 @@ RULE = Addition(
         ),
         Edit(
             "tests/unit/system/test_rules_as_statements.py",
-            '            ("averages of relu", AVERAGED,',
+            '            ("both on a sphere", SOBOLEV',
             '            ("a sum", {"sum_decay": 0.3}, {"label_noise": 0.2, "teachers": 2}),\n'
-            '            ("averages of relu", AVERAGED,',
+            '            ("both on a sphere", SOBOLEV',
         ),
         Edit(
             "docs/bibliography.bib",

@@ -150,7 +150,10 @@ class PointRun(PiecewiseRun):
         values = layout.unpacked(rows.results, self.point.constants, names)
         held = self.course.held(times)
         values |= solver.observed(rows.results, held, times)
-        means = RunOfMeans(solver, times, rows.results, held)
+        # the start is a state of every run, also where no result was asked for there
+        passed = np.append(0.0, times)
+        states = np.vstack([self.point.state, rows.results])
+        means = RunOfMeans(solver, passed, states, self.course.held(passed))
         tolerance = self.goal.relative_tolerance
         missed = best.reached > tolerance and rows.cause == "done"
         return SystemRun(

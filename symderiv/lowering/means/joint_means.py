@@ -17,7 +17,6 @@ import numpy as np
 import sympy as sp
 from symderiv_codegen import Function, ScalarFunction, TemplateFunction
 
-from symderiv.formula.bounded_quotients import with_bounded_quotients
 from symderiv.formula.polynomials import coefficients
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import NotYetError
@@ -40,6 +39,7 @@ from symderiv.lowering.means.quadrature_rules import (
     stated_error,
 )
 from symderiv.numerics.templates import MOST_CONSTANTS, MOST_JOINT, MOST_KINKED, MOST_NONLINEAR
+from symderiv.statement.bounded_quotients import with_bounded_quotients
 from symderiv.statement.smooth_pieces import by_sides, in_pieces
 
 __all__ = ["MOST_NONLINEAR", "Joint", "JointMeans", "mean_by_rule", "rule_for"]
