@@ -186,7 +186,11 @@ def _unparsed(source: FunctionSource) -> str:
 
 @lru_cache(maxsize=256)
 def _named(source: FunctionSource) -> frozenset[str]:
-    return frozenset(node.id for node in ast.walk(source.node) if isinstance(node, ast.Name))
+    # its variables are none of these, also where Python has names like them: _ in a terminal
+    names = [node for node in ast.walk(source.node) if isinstance(node, ast.Name)]
+    return frozenset(node.id for node in names) - {
+        node.id for node in names if isinstance(node.ctx, ast.Store)
+    }
 
 
 def _meaning(source: FunctionSource, seen: set[str]) -> Iterator[str]:

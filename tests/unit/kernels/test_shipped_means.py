@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 import numpy as np
 import pytest
 
@@ -24,8 +26,15 @@ def text() -> str:
     return Quadrature(learning_problem("softplus", "x*tanh(log(1+exp(x)))"), 1e-3).text
 
 
-def test_the_shipped_code_is_of_the_sources(text: str) -> None:
-    """``python -m symderiv.lowering.means.ship_means`` makes it."""
+@pytest.mark.parametrize("last", [None, 2])
+def test_the_shipped_code_is_of_the_sources(
+    text: str, last: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``python -m symderiv.lowering.means.ship_means`` makes it. In a terminal, ``_`` is the last
+    value, and a variable of some functions.
+    """
+    shipped_parts._named.cache_clear()
+    monkeypatch.setattr(builtins, "_", last, raising=False)
     names = module_names(text)
     module = shipped_parts.PartsModule(function_text)
     for name, kinds in KINDS["softplus", False].items():
