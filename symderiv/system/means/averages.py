@@ -352,7 +352,11 @@ class Averages:
             return not beyond and len(self._bases(atoms)) <= len(nonlinear)
         # rules for products of functions of single fields need fewer points
         crowded = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
-        return not beyond and not crowded
+        if beyond or crowded or len(nonlinear) > _PAIR:
+            return not beyond and not crowded
+        # exponentials stand in the functions of the fields that they are of
+        others = [e for e in atoms if not isinstance(e, sp.exp)]
+        return not linear and len(self._bases(others)) <= len(nonlinear)
 
     def _bases(self, atoms: Iterable[sp.Expr]) -> set[sp.Expr]:
         """Return the forms that functions of one field are of, but not those of polynomials."""
@@ -469,8 +473,10 @@ def _divides_by(function: sp.Expr, constants: Iterable[sp.Symbol]) -> bool:
     return any(e.base.free_symbols and e.base.free_symbols <= {*constants} for e in powers)
 
 
-_FEW = 3
-"""More nonlinear directions are never integrated over at once."""
+_PAIR, _FEW = 2, 3
+"""So many nonlinear directions are integrated over at once rather than factor by factor: pairs
+where one field is the sum of others or of polynomials, more where functions of single fields do
+not serve."""
 
 _EDGES = (sp.sign, sp.Heaviside, sp.Abs, sp.Max, sp.Min, sp.Piecewise)
 _CLOSED = (
