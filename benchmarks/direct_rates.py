@@ -34,14 +34,17 @@ FUNCTIONS = [{"erf": special.erf, "sign": np.sign, "Heaviside": lambda x, _=0: x
 Rule = tuple[np.ndarray, np.ndarray]
 
 
-def direct_rates(statement: Statement, state: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def direct_rates(
+    statement: Statement, state: Mapping[str, Any], step: float = STEP
+) -> dict[str, np.ndarray]:
     """Return the rates by name, shapes as in the state, for isotropic inputs.
 
     Args:
         statement: With parameters at their defaults.
         state: All overlaps between vectors, and scalars, by name.
+        step: Of the rule where the changes are smooth.
     """
-    return _Direct(statement, state).rates(state)
+    return _Direct(statement, state, step).rates(state)
 
 
 def direct_mean(

@@ -3,9 +3,10 @@ caches.
 
 python -m benchmarks own_formulas
 
-Formulas that quadrature cannot treat are refused, which counts as well. The statement is a network
-of two ReLU units with biases and output weights, all trained, that tells two clusters apart by the
-logistic loss.
+Formulas that quadrature cannot treat are refused, which counts as well. Statements are a network of
+two ReLU units with biases and output weights, all trained, that tells two clusters apart by the
+logistic loss; a tanh committee of two units that learns from two; and the first derivation of a
+Swish and a logistic unit with a trained bias that learn from softplus.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ REFUSED = ("cos(exp(x))", "sin(exp(x))", "Abs(x)**1.5", "x*log(Abs(x))")
 MOST = {"smooth": 5.0, "kinked": 15.0, "refused": 4.0}
 """CPU seconds: of smooth formulas the median, of the others each."""
 
-STATED = """
-import sympy as sp, symderiv as sd
-P = sd.System()
+_BEGIN = "import sympy as sp, symderiv as sd\nP = sd.System()\n"
+STATED = {
+    "two ReLU units with a logistic loss": """
 label, U = P.latents("label", "rademacher"), P.vectors("U", fixed=True)
 x, w = P.inputs("x") + label * U, P.vectors("w", 2)
 a, b = P.scalars("a", 2), P.scalars("b", 2)
@@ -43,7 +44,24 @@ out = sum(a[n] * sp.Max(w[n] @ x + b[n], 0) for n in range(2))
 P.descend(sp.log(1 + sp.exp(-label * out)), {w: 0.5, a: 0.5, b: 0.5})
 start = {"U.U": 1, "U.w": [0.3, -0.2], "w.w": [[0.5, 0.1], [0.1, 0.4]]}
 P.solve(end=5, points=5, initial={**start, "a": [0.4, -0.3], "b": [0.1, -0.2]})
-"""
+""",
+    "a stated tanh committee": """
+x, w, B = P.inputs("x"), P.vectors("w", 2), P.vectors("B", 2, fixed=True)
+P.descend((sp.tanh(w[0] @ x) + sp.tanh(w[1] @ x) - sp.tanh(B[0] @ x) - sp.tanh(B[1] @ x)) ** 2 / 2,
+          {w: 0.5})
+start = {"w.w": [[1.3, 0.1], [0.1, 0.8]], "w.B": [[0.3, 0], [-0.1, 0.2]]}
+P.solve(end=20, points=5, initial={**start, "B.B": [[1.1, 0.2], [0.2, 0.9]]})
+""",
+    "Swish and logistic units with a bias": """
+x, w, B = P.inputs("x"), P.vectors("w", 2), P.vectors("B", fixed=True)
+u, b = P.scalars("u", 2), P.scalars("b")
+swish, logistic = (w[0] @ x + b) / (1 + sp.exp(-(w[0] @ x) - b)), 1 / (1 + sp.exp(-(w[1] @ x)))
+out = u[0] * swish + u[1] * logistic
+P.descend((out - sp.log(1 + sp.exp(B @ x))) ** 2 / 2, {w: 0.5, u: 0.5, b: 0.5})
+start = {"w.w": [[0.9, 0.1], [0.1, 1]], "w.B": [0.1, 0.2], "B.B": 1, "u": [1, 0.5], "b": 0.3}
+P.solve(end=5, points=5, initial=start)
+""",
+}
 
 _Row = tuple[str, str, str, bool]
 
@@ -66,11 +84,11 @@ def rows() -> Iterator[_Row]:
         met = code == 2 and took <= MOST["refused"]
         must_be = f"refused, <= {MOST['refused']:g} CPU s"
         yield f"{formula}, exit code {code}", f"{took:.1f} CPU s", must_be, met
-    with tempfile.TemporaryDirectory() as folder:
-        for what in ("first", "second"):
-            took, code = _took([sys.executable, "-c", STATED], folder)
-            name = f"{what} curve of two ReLU units with a logistic loss"
-            yield name, f"{took:.1f} CPU s", "solved", code == 0
+    for statement, lines in STATED.items():
+        with tempfile.TemporaryDirectory() as folder:
+            for what in ("first", "second"):
+                took, code = _took([sys.executable, "-c", _BEGIN + lines], folder)
+                yield f"{what} curve of {statement}", f"{took:.1f} CPU s", "solved", code == 0
 
 
 def _solved(formula: str) -> tuple[float, int]:

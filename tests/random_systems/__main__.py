@@ -1,4 +1,8 @@
-"""``make random-systems``: random statements, their rates beside means over drawn examples."""
+"""``make random-systems``: random statements, their rates beside means over drawn examples.
+
+``--prove`` proves short runs of the same statements, ``--integrate`` compares rates of smooth units
+with one quadrature over all fields.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from scipy import stats
 from support.campaign import counted
 
 import symderiv as sd
+from random_systems.integrated import integrated
 from random_systems.plain import Plain
 from random_systems.statements import Speaker
 from symderiv.enclosures.check_enclosures import check
@@ -101,12 +106,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="random_systems", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="seed")
     parser.add_argument("--number", type=int, default=200, help="of seeds")
-    parser.add_argument("--prove", action="store_true", help="prove runs, instead of rates")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--prove", action="store_true", help="prove runs, instead of rates")
+    kinds.add_argument("--integrate", action="store_true", help="smooth units, by quadrature")
     options = parser.parse_args()
+    how = proved if options.prove else integrated if options.integrate else tried
     endings = []
     for seed in range(options.first, options.first + options.number):
         start = time.process_time()
-        ending = proved(seed) if options.prove else tried(seed)
+        ending = how(seed)
         endings.append(ending.partition(":")[0])
         print(f"{seed}\t{time.process_time() - start:.1f} s\t{ending}", flush=True)
     sys.exit(counted(endings)["wrong"] > 0)

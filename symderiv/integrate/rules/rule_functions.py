@@ -17,6 +17,7 @@ from symderiv.formula import activation, parse_formula
 from symderiv.formula.as_function import as_function
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET
 from symderiv.learning.rule.loss import loss
+from symderiv.statement.bounded_quotients import with_bounded_quotients
 
 Values = Callable[..., np.ndarray]
 
@@ -91,20 +92,7 @@ def _without_overflow(expression: sp.Expr) -> sp.Expr:
             return sp.Pow(base, order)
         return _EXPIT(-u) ** (-order)
 
-    def product(*factors: sp.Expr) -> sp.Expr:
-        # exp(u) / (1 + exp(u)) = 1 / (1 + exp(-u)), before exp(u) stands alone and overflows
-        left = list(factors)
-        for factor in factors:
-            base, order = factor.as_base_exp()
-            if not isinstance(base, _EXPIT) or not order.is_Integer:
-                continue
-            grows = sp.exp(-base.args[0])
-            if grows in left:
-                left.remove(grows)
-                left.remove(factor)
-                left += [_EXPIT(-base.args[0]), base ** (order - 1)]
-        return sp.Mul(*left)
-
-    safe: sp.Expr = expression.replace(sp.log, logarithm).replace(sp.Pow, power)
-    safe = safe.replace(sp.Mul, product)
+    # exp(u)/(1 + exp(u)) first, before exp(u) stands alone and overflows
+    bounded = with_bounded_quotients(expression)
+    safe: sp.Expr = bounded.replace(sp.log, logarithm).replace(sp.Pow, power)
     return safe

@@ -474,9 +474,9 @@ def _divides_by(function: sp.Expr, constants: Iterable[sp.Symbol]) -> bool:
 
 
 _PAIR, _FEW = 2, 3
-"""So many nonlinear directions are integrated over at once rather than factor by factor: pairs
-where one field is the sum of others or of polynomials, more where functions of single fields do
-not serve."""
+"""Functions of up to two nonlinear directions are integrated over all of them at once where a field
+is a combination of others or a polynomial stands beside them; of up to three where they are no
+products of functions of single fields; of more never."""
 
 _EDGES = (sp.sign, sp.Heaviside, sp.Abs, sp.Max, sp.Min, sp.Piecewise)
 _CLOSED = (

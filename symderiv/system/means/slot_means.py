@@ -53,11 +53,7 @@ class SlotMeans:
             NotYetError: No rule of the Gaussian calculus applies.
             DivergentError: The mean does not exist.
         """
-        outside, slots = _with_exponentials_placed(_merged(slots), law)
-        return outside * self._mean(slots, law)
-
-    def _mean(self, slots: Sequence[FormSlot], law: FieldLaw) -> sp.Expr:
-        slots = sorted(slots, key=lambda each: (str(each.function), str(each.form)))
+        slots = sorted(_merged(slots), key=lambda each: (str(each.function), str(each.form)))
         if not slots:
             return sp.S.One
         if any(slot.function == 0 for slot in slots):
@@ -88,12 +84,12 @@ class SlotMeans:
         return sp.Function(self._names[key])(*moments, *numbers)
 
     def _by_quadrature(self, slots: Sequence[FormSlot], law: FieldLaw) -> sp.Expr:
-        slots = _merged(slots, alone=())
+        outside, slots = _at_fewest_fields(_merged(slots, alone=()), law)
         covariance, means = law.moments([slot.form for slot in slots])
         delta = next((n for n, s in enumerate(slots) if s.function.has(sp.DiracDelta)), None)
         if delta is not None:
-            return self._given(slots, delta, covariance, means)
-        return self._product([slot.function for slot in slots], covariance, means)
+            return outside * self._given(slots, delta, covariance, means)
+        return outside * self._product([slot.function for slot in slots], covariance, means)
 
     def _given(
         self,
@@ -206,46 +202,60 @@ def _merged(slots: Sequence[FormSlot], alone: tuple[type, ...] = (sp.erf,)) -> l
     return apart + [FormSlot(function, form) for function, form in products if function != 1]
 
 
-def _with_exponentials_placed(
-    slots: Sequence[FormSlot], law: FieldLaw
-) -> tuple[sp.Expr, list[FormSlot]]:
-    """Return a factor, and slots in which exponentials stand at the fields of other functions.
+def _at_fewest_fields(slots: Sequence[FormSlot], law: FieldLaw) -> tuple[sp.Expr, list[FormSlot]]:
+    """Return a factor, and slots in which exponentials and polynomials stand in functions of the
+    fields that they are of.
 
     exp(-h) beside a function of h + b is a factor exp(b), and exp(-x) in that function: no field is
     added, and a function such as x exp(-x)/(1 + exp(-x))² stays bounded. So are exp(-h) and exp(-g)
-    beside a function of h + g.
+    beside a function of h + g, and (h + 1)² beside a function of h.
     """
-    outside = sp.S.One
-    placed: list[FormSlot] = []
-    left: list[FormSlot] = []
-    for slot in slots:
-        alone = isinstance(slot.function, sp.exp) and sp.diff(slot.function.exp, X).is_number
-        (left if alone else placed).append(slot)
-    for group in (*([each] for each in left), left):
-        group = [each for each in group if each in left]
-        exponent = sp.Add(*(each.function.exp.xreplace({X: each.form}) for each in group))
-        shares = _in_terms_of([each.form for each in placed], exponent, law)
+    moved = [s for s in slots if _is_exponential(s.function) or _is_polynomial(s.function)]
+    placed = [slot for slot in slots if slot not in moved]
+    exponentials = [slot for slot in moved if _is_exponential(slot.function)]
+    outside, left = sp.S.One, list(moved)
+    for group in (*([slot] for slot in moved), exponentials):
+        group = [slot for slot in group if slot in left]
+        combined = sp.Add(*(_argument(slot) for slot in group))
+        shares = _in_terms_of([slot.form for slot in placed], combined, law)
         if not group or shares is None:
             continue
-        left = [each for each in left if each not in group]
-        outside *= sp.exp(
-            sp.expand(exponent - sum(k * s.form for k, s in zip(shares, placed, strict=True)))
-        )
+        pairs = [*zip(shares, placed, strict=True)]
+        rest = sp.expand(combined - sum(share * slot.form for share, slot in pairs))
+        if _is_exponential(group[0].function):
+            outside *= sp.exp(rest)
+            factors = [sp.exp(share * X) for share in shares]
+        elif rest.is_number and sum(share != 0 for share in shares) == 1:
+            function = group[0].function
+            factors = [function.xreplace({X: k * X + rest}) if k else sp.S.One for k in shares]
+        else:
+            continue
+        left = [slot for slot in left if slot not in group]
         placed = [
-            FormSlot(each.function * sp.exp(k * X), each.form)
-            for k, each in zip(shares, placed, strict=True)
+            FormSlot(slot.function * factor, slot.form)
+            for slot, factor in zip(placed, factors, strict=True)
         ]
     return outside, placed + left
 
 
+def _is_exponential(function: sp.Expr) -> bool:
+    return isinstance(function, sp.exp) and bool(sp.diff(function.exp, X).is_number)
+
+
+def _argument(slot: FormSlot) -> sp.Expr:
+    """Return the exponent of an exponential; of a polynomial, what it is of."""
+    of = slot.function.exp if _is_exponential(slot.function) else X
+    return of.xreplace({X: slot.form})
+
+
 def _in_terms_of(
-    forms: Sequence[sp.Expr], exponent: sp.Expr, law: FieldLaw
+    forms: Sequence[sp.Expr], combined: sp.Expr, law: FieldLaw
 ) -> list[sp.Expr] | None:
     """Return how often forms are in an affine combination of fields, as numbers; None if they
     cannot tell.
     """
-    symbols = {s for each in (*forms, exponent) for s in law.gaussian(each)}
-    rows = [[sp.diff(each, symbol) for symbol in symbols] for each in (*forms, exponent)]
+    symbols = {s for each in (*forms, combined) for s in law.gaussian(each)}
+    rows = [[sp.diff(each, symbol) for symbol in symbols] for each in (*forms, combined)]
     if not forms or sp.Matrix(rows[:-1]).rank() < len(forms):
         return None
     try:

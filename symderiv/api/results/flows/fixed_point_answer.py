@@ -27,8 +27,12 @@ AnyTraced = TypeVar("AnyTraced", bound="TracedRates")
 Measured = Callable[[np.ndarray, np.ndarray], dict[str, Any]]
 
 NOT_FOLLOWED: dict[str, Any] = {
-    "followed": None, "second": None, "branches": [], "bifurcations": [], "curves": [],
-}  # fmt: skip
+    "followed": None,
+    "second": None,
+    "branches": [],
+    "bifurcations": [],
+    "curves": [],
+}
 """What a catalogue has of branches where nothing was followed."""
 UNPROVED = "points are those that were found; that there are no others is not proved"
 
