@@ -112,7 +112,7 @@ def test_a_committee_escapes_fastest_where_equations_written_by_hand_say() -> No
             rate = flow.right_hand_side(0.0, np.concatenate([q, state[3:]]))
             return np.delete(rate, 2)
 
-        point = fsolve(rates, [0.73, 0.68, 0.73, *(0.6, 0.54, 0.42) * 2], xtol=1e-12)
+        point = fsolve(rates, [1.13, 0.73, 1.13, *(0.68, 0.61, 0.47) * 2], xtol=1e-12)
         step = 1e-5 * np.eye(len(point))
         slopes = [(rates(point + s) - rates(point - s)) / 2e-5 for s in step]
         return float(np.max(np.linalg.eigvals(np.array(slopes).T).real))
