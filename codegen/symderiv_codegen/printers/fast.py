@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from symderiv_codegen.errors import ProgramError
@@ -102,15 +103,11 @@ class FastModule(NumbaModule):
         """
         calls = (*self.program.functions, *self.program.procedures)
         found: dict[str, str] = {}
+        called_in = cache(called)
         while True:
             pasted = self.pasted()
-            texts = (text, *pasted, *found.values())
-            new = [
-                callee
-                for callee in calls
-                if callee.name not in found
-                and any(mentioned(callee.name, each, r"\(") for each in texts)
-            ]
+            names = set().union(*map(called_in, (text, *pasted, *found.values())))
+            new = [each for each in calls if each.name in names and each.name not in found]
             if not new:
                 return [*pasted, *(found[each.name] for each in calls if each.name in found)]
             for callee in new:
@@ -275,8 +272,12 @@ def print_fast(program: Program) -> str:
     return FastModule(program).module()
 
 
-def mentioned(name: str, text: str, behind: str = r"\b") -> bool:
-    return re.search(rf"\b{name}{behind}", text) is not None
+def mentioned(name: str, text: str) -> bool:
+    return re.search(rf"\b{name}\b", text) is not None
+
+
+def called(text: str) -> set[str]:
+    return set(re.findall(r"(\w+)\(", text))
 
 
 def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:
