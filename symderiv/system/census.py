@@ -101,7 +101,7 @@ def _terms(closed: Closed, averages: Averages) -> Iterator[CensusTerm]:
 
 def _taken(rate: sp.Expr, averages: Averages) -> sp.Expr:
     """Return a rate with its averages taken, or as it is if they have no closed form."""
-    if any(has_no_closed_form(each.args[0]) for each in rate.atoms(Average)):
+    if any(has_no_closed_form(each.args[0], averages.law) for each in rate.atoms(Average)):
         return rate
     return averages.lowered(rate)
 

@@ -30,6 +30,7 @@ from symderiv.system.means.joint_forms import (
     given_last,
     in_terms_of,
     replaced,
+    scaled,
     single_fields,
 )
 from symderiv.system.means.product_means import MOST_FACTORS
@@ -80,7 +81,9 @@ class Averages:
 
     def _open(self, expression: sp.Expr) -> bool:
         """Return whether an expression has no closed mean, by the functions in it."""
-        return has_no_closed_form(expression) or (self.functions.mixed and mixes(expression))
+        return has_no_closed_form(expression, self.law) or (
+            self.functions.mixed and mixes(expression)
+        )
 
     def _gathered(self, expression: sp.Expr) -> sp.Expr:
         """Return a sum of averages without closed forms as one average."""
@@ -362,7 +365,7 @@ class Averages:
         """Return the forms that functions of one field are of, but not those of polynomials."""
         slots = {e: self._slot(e) for e in atoms if self.law.gaussian(e)}
         return {
-            slot.form
+            scaled(slot, self.law).form
             for slot in slots.values()
             if slot is not None and not slot.function.is_polynomial(X)
         }
@@ -391,7 +394,7 @@ class Averages:
     def _of_one_field(self, factor: sp.Expr) -> bool:
         """Return whether quadrature takes a factor at one field: no number is left in it."""
         slot = self._slot(factor)
-        return slot is not None and slot.function.free_symbols <= {X}
+        return slot is not None and scaled(slot, self.law).function.free_symbols <= {X}
 
     def _separable(self, factor: sp.Expr) -> bool:
         return not self.law.gaussian(factor) or self._slot(factor) is not None
@@ -493,14 +496,15 @@ _CLOSED = (
 )
 
 
-def has_no_closed_form(expression: sp.Expr) -> bool:
-    """Return whether an expression has functions outside of the Gaussian calculus."""
-    if any(not isinstance(f, _CLOSED) for f in expression.atoms(sp.Function)):
-        return True
-    return any(
-        not (e.exp.is_Integer and e.exp > 0) and e.base is not sp.E and not e.is_number
+def has_no_closed_form(expression: sp.Expr, law: FieldLaw) -> bool:
+    """Return whether an expression has functions of fields outside of the Gaussian calculus."""
+    outside = {f for f in expression.atoms(sp.Function) if not isinstance(f, _CLOSED)}
+    outside |= {
+        e
         for e in expression.atoms(sp.Pow)
-    )
+        if not (e.exp.is_Integer and e.exp > 0) and e.base is not sp.E and not e.is_number
+    }
+    return any(map(law.gaussian, outside))
 
 
 def _told(average: sp.Expr) -> str:

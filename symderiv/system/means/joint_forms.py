@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from symderiv.lowering.means.closed_means import X
 from symderiv.statement.field_law import FieldLaw
+from symderiv.statement.register import Overlap
 from symderiv.statement.slopes import ROUGH
 
 
@@ -22,6 +24,28 @@ class FormSlot:
 
     function: sp.Expr
     form: sp.Expr
+
+
+def scaled(slot: FormSlot, law: FieldLaw) -> FormSlot:
+    """Return a factor exp(c x²) with what c contains of the statement in its form instead, so that
+    exp(-s² h²/q) is exp(-x²) at s h/√q; other factors as they are.
+    """
+    if not isinstance(slot.function, sp.exp):
+        return slot
+    number, rest = (slot.function.exp / X**2).as_coeff_Mul()
+    root = sp.S.One
+    for base, power in rest.as_powers_dict().items():
+        if base.has(X) or not ((power / 2).is_integer or _is_positive(base, law)):
+            return slot
+        root *= base ** (power / 2)
+    return FormSlot(sp.exp(number * X**2), sp.expand(root * slot.form))
+
+
+def _is_positive(base: sp.Expr, law: FieldLaw) -> bool:
+    """Return whether an expression is positive, as squared lengths of vectors are."""
+    meaning = law.symbols.meaning.get(base)
+    length = isinstance(meaning, Overlap) and meaning.first is meaning.second
+    return length or bool(base.is_positive)
 
 
 def directions(expression: sp.Expr, law: FieldLaw) -> tuple[list[sp.Expr], list[sp.Expr]]:

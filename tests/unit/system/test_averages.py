@@ -19,7 +19,7 @@ from sympy.core.function import AppliedUndef
 from unit.system.statements import gram
 
 import symderiv as sd
-from benchmarks.direct_rates import direct_mean
+from benchmarks.direct_rates import direct_mean, direct_rates
 from symderiv.foundation.errors import NotClosed
 from symderiv.lowering.means.closed_means import X
 from symderiv.lowering.means.joint_means import Joint
@@ -289,3 +289,16 @@ def test_a_sign_beside_a_shifted_one_of_a_field_that_coincides(side: float) -> N
     between = math.erf(1 / math.sqrt(2 * 0.6)) / 2
     exact = side * (1 - 2 * between)
     assert P.rates(state).observables["seen"] == pytest.approx(exact, abs=1e-14)
+
+
+@pytest.mark.parametrize("teacher", [sp.erf, sp.tanh])
+def test_normalised_weights_are_no_obstacle(teacher: Callable[[sp.Expr], sp.Expr]) -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    s = P.scalars("s")
+    out = sp.erf(s * (w @ x) / sp.sqrt(w.dot(w)))
+    P.descend((out + w @ x - teacher(B @ x)) ** 2 / 2, {w: 0.5, s: 0.5})
+    state = {"w.w": 0.8, "w.B": -0.3, "B.B": 1.3, "s": -0.7}
+    found = P.rates(state)
+    for name, rate in direct_rates(P.statement, state, 0.2).items():
+        assert found[name] == pytest.approx(rate, abs=1e-9), name
