@@ -264,7 +264,7 @@ class Problem(Shown):
 
     @property
     def by_default(self) -> str:
-        """The values that were not given (learning rate, dimension, initial state, end), one line."""
+        """The values that the problem has by default: learning rate, dimension, start, end."""
         return self._study.by_default()
 
     @property
@@ -639,7 +639,7 @@ class Problem(Shown):
 
     @property
     def study_text(self) -> str:
-        """The text of the study in results of this problem; it names large arrays by their digest."""
+        """The text of the study in results of this problem, with digests of large arrays."""
         return self._study.text
 
     @saying(TABLES, taking=_ACCURATELY, values="alpha")
