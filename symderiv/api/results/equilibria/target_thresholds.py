@@ -64,7 +64,8 @@ class Thresholds(Answer):
         """
         if not self._record["y"]:
             raise InputError(
-                "means given y are there only where the generative exponent is 2 and α_c is known",
+                "has no A(y) to draw: it is known only if the generative exponent is 2 and α_c "
+                "is known",
                 argument="target",
             )
         return drawn("analysis_plots.equilibrium_plots.moment_axes", self._record, ax)

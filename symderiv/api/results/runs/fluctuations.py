@@ -297,7 +297,8 @@ def fluctuations_at(
     ends = [each.name for each in asked if not each.condition]
     if ends:
         raise InputError(
-            f"{ends[0]!r} has no law; give a condition such as 'generalization_error < 1e-3'",
+            f"the time of {ends[0]!r} has no distribution yet; give a condition such as "
+            "'generalization_error < 1e-3'",
             argument="events",
         )
     conditions = FollowedStudy(study, initial).conditions(asked)
