@@ -97,7 +97,7 @@ class Training(Table, table="training"):
     learning_rate: Annotated[
         NotNegative,
         Key(
-            "learning rate of the first layer; ``by_default`` names it if you do not give it",
+            "learning rate of the first layer; results name the default where you gave none",
             "η",
             quick=True,
         ),

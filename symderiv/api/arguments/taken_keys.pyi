@@ -37,7 +37,7 @@ class ProblemKeys(TypedDict, total=False):
     """whether training changes the biases b, by gradient descent (true or false; False when left
     out)."""
     learning_rate: float
-    """η; learning rate of the first layer; ``by_default`` names it if you do not give it (number ≥
+    """η; learning rate of the first layer; results name the default where you gave none (number ≥
     0; 0.5 when left out)."""
     second_layer_learning_rate: float | None
     """η_v; learning rate of the output weights; η when left out (number ≥ 0)."""
@@ -245,7 +245,7 @@ class GridKeys(TypedDict, total=False):
     train_biases: Values
     """whether training changes the biases b, by gradient descent."""
     learning_rate: Values
-    """η; learning rate of the first layer; ``by_default`` names it if you do not give it."""
+    """η; learning rate of the first layer; results name the default where you gave none."""
     second_layer_learning_rate: Values
     """η_v; learning rate of the output weights; η when left out."""
     order: Values
