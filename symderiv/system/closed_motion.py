@@ -198,7 +198,7 @@ def closed(equations: StatedEquations) -> Closed:
     """Return the equations with all averages taken.
 
     Raises:
-        NotClosed: A mean does not exist or cannot be computed.
+        NotClosed: A mean does not exist or is not to be had.
     """
     means = SlotMeans()
     averages = Averages(equations.law, means)
@@ -227,7 +227,7 @@ def closed(equations: StatedEquations) -> Closed:
     try:
         _ = means.error  # chooses the rules of all means by quadrature
     except NotYetError as error:
-        raise NotClosed(f"means without closed form cannot be computed: {error}") from error
+        raise NotClosed(f"means without closed form are not to be had: {error}") from error
     return Closed(equations, drift, noise, scalars, observables, slow, means)
 
 
