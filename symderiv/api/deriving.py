@@ -31,16 +31,16 @@ def derive(
 
     Args:
         activation: g, a name or a formula in ``x``; by default that of the study.
-        teacher_activation: activation of the teacher; by default that of the study, or of the
+        teacher_activation: activation of the teacher; by default that of the study, or that of the
             student.
         study: a study file that states the activations and the learning rule.
-        rule: keys of the learning rule, as :class:`symderiv.Problem` takes them. Their values stay
+        rule: keys of the learning rule, as for :class:`symderiv.Problem`. Their values remain
             symbols; the derivation depends only on which keys are given.
-        tolerance: bound on the error of an activation without closed Gaussian means; 1e-8 for
-            tanh, 1e-6 by quadrature, 1e-4 with kinks when left out.
+        tolerance: the largest error of means that have no closed form; when left out, 1e-8 for
+            tanh, 1e-6 for quadrature, 1e-4 for quadrature with kinks.
 
     Raises:
-        InputError: an activation is not acceptable or its dynamics does not exist.
+        InputError: an activation is not acceptable, or its equations do not exist.
     """
     problem = _problem(activation, teacher_activation, study, rule)
     return problem.derive(tolerance=tolerance)
@@ -59,16 +59,16 @@ def generate(
     study: str | PathLike[str] | None = None,
     **rule: Any,
 ) -> Module:
-    """Write a standalone solver module (NumPy and Numba only) for an activation.
+    """Write a solver module for an activation, which needs only math, NumPy and numba.
 
-    NAME.py contains the mathematics and everything that SciPy needs to integrate it. The folder
-    ``fast/`` beside it gets another NAME.py, whose right-hand side on vectors is compiled for given
-    numbers of units, and the runtime.py that this one imports.
+    NAME.py contains the means, the equations and the right-hand side. In the folder ``fast/``
+    beside it, another NAME.py contains the right-hand side compiled for given numbers of units; it
+    imports the file runtime.py there.
 
     Args:
         activation, teacher_activation, tolerance, study, rule: see :func:`derive`.
-        name: a Python identifier, which is needed; the file is NAME.py.
-        output: its folder; None writes nothing, the text is then ``to_source()``.
+        name: the name of the module, a Python identifier; required.
+        output: the folder; None writes nothing, and ``to_source()`` returns the text.
         force: replace files that symderiv did not write.
 
     Raises:

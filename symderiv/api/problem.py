@@ -87,8 +87,9 @@ _ACCURATELY = (*_GRID, "time.relative_tolerance", "time.absolute_tolerance")
 class Problem(Shown):
     r"""A student that learns from a teacher by one-pass stochastic gradient descent.
 
-    The student is Σ_i v_i g(x_i) of fields x_i = J_i·ξ/√N, the teacher Σ_n ṽ_n g̃(y_n) + σ·noise. A
-    Problem is checked and never changes. A study file states the same in another form.
+    The student's output is Σ_i v_i g(x_i) with fields x_i = J_i·ξ/√N, and its labels are
+    Σ_n ṽ_n g̃(y_n) + σ·noise with fields y_n = B_n·ξ/√N of the teacher. A Problem is checked when
+    it is made, and never changes. A study file states the same in another form.
 
     Args:
         [network]
@@ -103,11 +104,12 @@ class Problem(Shown):
     Raises:
         InputError: a value is not acceptable; ``argument`` names it. Nothing is computed before.
 
-    The defaults are a start as in the work of Saad and Solla: vectors are drawn at N = 1000 with
-    seed 0, students have length σ_J = 0.01 and overlaps of relative size 1/√N, and they learn with
-    η = 0.5, below the rates at which plain networks diverge. Runs end at α = 500/η. Two units have
-    left their plateau by then; larger networks and smaller overlaps need a longer ``end``.
-    ``by_default`` of a problem and of its results names the defaults that were used.
+    By default, weight vectors are drawn at N = 1000 with seed 0. The entries of students have the
+    standard deviation σ_J = 0.01, as in the work of Saad and Solla, so that overlaps of different
+    vectors have the relative size 1/√N. The learning rate is η = 0.5, below the rates at which
+    plain networks diverge, and runs end at α = 500/η. Two units have usually left their plateau by
+    then; larger networks and smaller overlaps need a longer ``end``. ``by_default`` of a problem
+    and of its results names the defaults that were used.
 
     >>> import symderiv as sd
     >>> sd.Problem("erf", students=2, teachers=2).by_default
@@ -176,12 +178,12 @@ class Problem(Shown):
         timed: bool = False,
         changes: Mapping[str, Any] | None = None,
     ) -> Problem:
-        """Return the problem that a study file states, or the text of one.
+        """Return the problem that a study file, or the text of one, states.
 
         Args:
             source: the path of a file, or a text of several lines.
-            timed: refuse a problem that cannot be run: vectors of its start cannot be drawn, or its
-                times are not known.
+            timed: refuse a problem that cannot be run, because its initial vectors cannot be drawn
+                or its times are not known.
             changes: values that replace those of the file, by names of keys with or without the
                 table.
 
@@ -196,7 +198,7 @@ class Problem(Shown):
     def to_toml(self, path: str | PathLike[str] | None = None, *, force: bool = False) -> str:
         """Return the text of a study file that states this problem; reading it gives an equal one.
 
-        Names of files in it are absolute, and arrays are written out number by number.
+        The text contains absolute names of files, and arrays number by number.
 
         Args:
             path: also write the file, completely or not at all; arrays of more than 1000 numbers
@@ -204,15 +206,15 @@ class Problem(Shown):
             force: replace a file even if it is not as symderiv wrote it.
 
         Raises:
-            InputError: an array of more than a million numbers, without a path; the file must not
-                be replaced or the folder cannot be written to.
+            InputError: an array has more than a million numbers and no path is given; the file must
+                not be replaced; or the folder cannot be written to.
         """
         if path is None:
             return whole_text(self._study)
         return saved_text(self._study, Path(path), force=force)
 
     def replace(self, **changes: Any) -> Problem:
-        """Return the same problem with other values, and check it.
+        """Return a new problem in which some values are replaced, and check it.
 
         Args:
             changes: arguments of :class:`Problem`, or keys of the study file with or without their
@@ -238,8 +240,8 @@ class Problem(Shown):
         """Return one problem per combination of values, the last list varying fastest.
 
         Args:
-            lists: values of arguments as for :meth:`replace`; without any, those of the study
-                file's table [sweep].
+            lists: a list of values for each argument, by names as for :meth:`replace`. Without any,
+                the lists of the study file's table [sweep].
 
         Raises:
             InputError: see :meth:`replace`.
@@ -251,7 +253,7 @@ class Problem(Shown):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files from which the problem was read and takes numbers."""
+        """The file from which the problem was read, and the files from which it takes arrays."""
         own = () if self._path is None else (self._path,)
         return (*own, *self._study.input_files)
 
@@ -262,7 +264,7 @@ class Problem(Shown):
 
     @property
     def by_default(self) -> str:
-        """The default learning rate, dimension, start and end that are used, in one line."""
+        """The values that the problem has by default: learning rate, dimension, start, end."""
         return self._study.by_default()
 
     @property
@@ -270,8 +272,8 @@ class Problem(Shown):
     def equations(self) -> Equations:
         """The order-parameter equations, derived from the learning rule.
 
-        Deriving them takes a fraction of a second. They are typeset in a notebook, and text in a
-        terminal.
+        Deriving them takes a fraction of a second. A notebook shows them typeset, a terminal as
+        text.
         """
         from symderiv.api.results.equations.shown_equations import equations_of
 
@@ -279,14 +281,14 @@ class Problem(Shown):
 
     @property
     def system(self) -> System:
-        """The learning rule as a statement of a :class:`symderiv.System`.
+        """The learning rule as a :class:`symderiv.System`.
 
-        Students are ``J``, teachers ``B``, trained output weights ``v``, biases ``b``. Its time is
-        the number of steps over N for batches of b examples, and the number of steps for batches of
-        cN.
+        In the system, students are ``J``, teachers ``B``, trained output weights ``v``, biases
+        ``b``. Its time is the number of steps divided by N; for batches of cN examples it is the
+        number of steps.
 
         Raises:
-            NotClosed: the inputs have no equations.
+            NotClosed: the equations for these inputs do not close.
         """
         from symderiv.api.stated import System
         from symderiv.system.study_system import stated_in
@@ -309,23 +311,23 @@ class Problem(Shown):
 
         Args:
             Q: overlaps of the students, shape (K, K), symmetric; or (L, K, K) per eigenvalue of the
-                inputs, as a ``State`` holds them. A total is divided among eigenvalues as for
-                vectors whose coordinates are all alike.
+                inputs, as in a ``State``. A total is divided among eigenvalues in the way that
+                holds on average for weight vectors without preferred directions.
             R: overlaps of students and teachers, shape (K, M) or (L, K, M).
             T: covariance of the teachers, shape (M, M) or (L, M, M); by default that of the
                 problem's initial state.
-            v: output weights, shape (K,); the problem's when left out.
-            state: any state, or a file with one; then leave out the others.
-            alpha: the time, if a schedule multiplies the learning rates or tasks follow each other;
-                ``v`` is then the head of the current task.
-            further: what the rule adds to the state: trained biases b (K,); with velocities U their
-                overlaps P = U·J/N (K, K), W = U·U/N and C = U·B/N (K, M), v_velocity and b_velocity
-                (K,); with averages ``J.A``, ``A.A``, ``A.B``. Velocities that are left out are 0,
-                and averages begin as the weights.
+            v: output weights, shape (K,); those of the problem when left out.
+            state: a state, or a file with one, instead of the order parameters.
+            alpha: the time, which matters if the problem has a schedule or tasks that follow each
+                other; ``v`` is then the head of the current task.
+            further: other order parameters of the learning rule: trained biases b (K,); overlaps of
+                the velocities U of momentum, P = U·J/N (K, K), W = U·U/N (K, K) and C = U·B/N
+                (K, M); v_velocity and b_velocity (K,); overlaps ``J.A``, ``A.A``, ``A.B`` of
+                averages. Velocities that are left out are 0, and averages equal the weights.
 
         Raises:
-            InputError: an order parameter is missing, or not one of this rule, a matrix has another
-                shape, or the covariance of all fields is not positive semi-definite.
+            InputError: an order parameter is missing or does not belong to this rule, a matrix has
+                a wrong shape, or the covariance of all fields is not positive semidefinite.
 
         >>> import symderiv as sd
         >>> problem = sd.Problem("linear", students=1, teachers=1, learning_rate=1.0)
@@ -349,15 +351,15 @@ class Problem(Shown):
     def explain(self, name: str, state: Start | None = None) -> Explanation:
         """Return the equation of one order parameter, or of the error, with all its means.
 
-        The equation is that of :attr:`equations`, with sums over units written out. Every mean in
-        it has its name, its value at the state and its closed form, by the Gaussian calculus of
-        :func:`symderiv.mean`.
+        The equation is that of :attr:`equations`, with sums over units written out. For every
+        Gaussian mean in it, the result contains a name, the value at the state, and the closed form
+        that :func:`symderiv.mean` derives.
 
         Args:
             name: ``"Q[1,2]"``, ``"R[1,1]"``, ``"v[1]"`` or ``"generalization_error"``; units are
                 counted from 1.
-            state: a state with the teachers and inputs; see ``initial`` of :meth:`solve`. The
-                start of the problem by default.
+            state: the state at which means are evaluated; see ``initial`` of :meth:`solve`. By
+                default the initial state of the problem.
 
         Raises:
             InputError: there is no such order parameter, or it does not change.
@@ -378,13 +380,15 @@ class Problem(Shown):
 
     @following("deriving the equations")
     def rhs(self) -> RateFunction:
-        """Return the right-hand side as a function f(t, y) with the signature that SciPy asks for.
+        """Return the right-hand side as a function f(t, y), which SciPy's ``solve_ivp`` takes.
 
-        The function has the start of the problem as the vector ``initial``, the ``names`` of the
-        entries, and ``pack`` and ``unpack``, which convert from states and to arrays.
+        The result also has the initial state of the problem as a vector, ``initial``, the ``names``
+        of its entries, and the methods ``pack``, which makes a vector of a state, and ``unpack``,
+        which makes named arrays of vectors.
 
         Raises:
-            InputError: the rates depend on more than a state (schedules, tasks, steps).
+            InputError: the rates depend on time (schedules, tasks), or there are only steps
+                (batches of cN examples).
 
         >>> import symderiv as sd
         >>> from scipy.integrate import solve_ivp
@@ -412,27 +416,30 @@ class Problem(Shown):
     ) -> Trajectory:
         """Integrate the order-parameter equations.
 
-        If a run cannot reach its end, or is interrupted from the keyboard, the result contains what
-        was reached; see ``cause`` and ``warnings``.
+        If a run cannot reach its end, or is interrupted from the keyboard, the result contains the
+        part that was computed, and ``cause`` and ``warnings`` say why.
 
         Args:
-            initial: a state, a file with one, or a dictionary: of weights J (K, N), B (M, N) in
-                the coordinates of any inputs, as arrays or tensors of PyTorch, and v (K), if it is
-                not the problem's own; or of order parameters as :meth:`rates` takes them. Fields
-                are J·ξ/√N: a network's first layer W is J = √N W.
+            initial: the initial state: a state, a file with one, or a dictionary. The dictionary
+                contains order parameters as :meth:`rates` takes them, or weights J (K, N), B (M, N)
+                as arrays or PyTorch tensors, and v (K,) if it is not that of the problem. Fields
+                are J·ξ/√N, so that J = √N W for the first-layer weights W of a network whose layers
+                do not divide by √N.
             [time]
             [taken]
-            output: also write ``RUN.nc``, see :meth:`Trajectory.save`.
-            checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` to go on from.
-            progress: None for a bar on a terminal or in a notebook, "lines" for lines on standard
-                error elsewhere, False for nothing, or a function of a task and its finished
-                fraction.
-            notice: called with a line when a solver has to be derived first.
+            output: the name of a file to which the run is written too, see
+                :meth:`Trajectory.save`.
+            checkpoint: a :class:`~symderiv.storage.checkpoint.Checkpoint` from which the run
+                continues, and to which it writes.
+            progress: None shows a bar on a terminal or in a notebook, "lines" also writes lines to
+                standard error elsewhere, False shows nothing. A function is called with the name of
+                a task and its finished fraction.
+            notice: a function that is called with one line if a solver has to be derived first.
 
         Raises:
             InputError: an argument is not acceptable.
-            NotYetError: a run was to be certified whose means have no closed form.
-            ToleranceError: the radius was not reached.
+            NotYetError: ``certify`` is set, but a mean has no closed form.
+            ToleranceError: ``certify`` is set, and the radius was not reached.
         """
         times: dict[str, Any] = {**keys}
         asked = taken(RunAsked, times)
@@ -459,25 +466,26 @@ class Problem(Shown):
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
 
-        √N times their difference is Gaussian with a covariance Σ that obeys Σ' = AΣ + ΣAᵀ + D. Here
-        A is the Jacobian of the equations, and D is the covariance of the change in one example,
-        which is derived from the statement of the rule. Finite N also shifts means by amounts of
-        order 1/N.
+        √N times the difference is Gaussian with a covariance Σ that obeys dΣ/dα = AΣ + ΣAᵀ + D.
+        Here A is the Jacobian of the rates, and D is the covariance of N times the change in one
+        example, which is derived from the update. Finite N also shifts means by amounts of order
+        1/N.
 
         Args:
-            initial: where the run begins, see :meth:`solve`; all runs begin there.
+            initial: the initial state of all runs, see :meth:`solve`.
             [time]
-            dimension: N, for bands and laws of times; that of the inputs by default.
-            independent_starts: True draws the students anew for every run, from the same law; the
-                calculation then begins at the mean of that law. All runs have the same teachers.
-            events: conditions on order parameters as those of :meth:`solve`. The result has the law
-                of the time at which each of them first holds.
+            dimension: N, for bands and for distributions of times; that of the inputs by default.
+            independent_starts: draw the students of every run independently, from the normal
+                distribution of the problem; Σ then begins at the covariance of their overlaps. All
+                runs have the same teachers.
+            events: conditions on order parameters as those of :meth:`solve`. The result contains
+                the distribution of the time at which each of them first holds.
 
         Raises:
             InputError: an argument is not acceptable.
-            NotYetError: fluctuations of this rule are not known yet: steps of several examples,
-                momentum that is not of order 1/N, inputs of several classes, or a mean without a
-                derivative.
+            NotYetError: symderiv cannot compute the fluctuations of this problem: its steps take
+                several examples, its momentum is not of order 1/N, its inputs have several classes,
+                or a mean cannot be differentiated.
 
         Example:
             >>> import symderiv as sd
@@ -524,15 +532,18 @@ class Problem(Shown):
     ) -> Fit:
         """Return the numbers of this problem that describe measured curves best.
 
-        Least squares by SciPy, with derivatives from the variational equations. The search begins
-        at the numbers of this problem and may end in a local minimum; numbers keep their sign.
+        The fit minimises squared differences by SciPy, with derivatives from the variational
+        equations. The search begins at the numbers of this problem and may end in a local minimum;
+        numbers keep their sign.
 
         Args:
-            curves: ``alpha``, ascending times (P,), and curves (P,) by the names of what they
-                measure: ``generalization_error``, ``Q[1,2]``, ``R[1,1]``, ``v[1]``; beside each,
-                or none of them, its standard errors under the same name with ``_standard_error``.
+            curves: a dictionary with ``alpha``, ascending times (P,), and measured curves (P,)
+                under the names ``generalization_error``, ``Q[1,2]``, ``R[1,1]``, ``v[1]``. Give
+                standard errors for all curves, under the same names with ``_standard_error`` at the
+                end, or for none.
             parameters: names of the numbers to find, see ``sensitivities`` of :meth:`solve`.
-            initial: where every run begins, see :meth:`solve`; the problem's own start by default.
+            initial: the initial state of every run, see :meth:`solve`; by default that of the
+                problem.
             progress: see :meth:`solve`.
 
         Raises:
@@ -566,13 +577,13 @@ class Problem(Shown):
         initial: Start | None = None,
         progress: Progress = None,
     ) -> OptimalControl:
-        """Return a number of this problem as a function of time that makes the error small.
+        """Choose a number of this problem as a function of time, so that the error becomes small.
 
-        The control is constant in pieces of equal length. A projected quasi-Newton method (SciPy's
-        L-BFGS-B) searches for it, with gradients from the adjoint of the run. The searches begin at
-        the best constant, at the steepest descent of the error and at some constants. The result
-        states how well it fulfils Pontryagin's conditions. It is a local optimum: better ones may
-        exist.
+        The number, the control, is constant in pieces of equal length. A projected quasi-Newton
+        method (SciPy's L-BFGS-B) searches for it, with gradients from the adjoint of the run. The
+        searches begin at the best constant, at the steepest descent of the error and at three other
+        constants. The result states how well it fulfils Pontryagin's conditions. It is a local
+        optimum: better ones may exist.
 
         Args:
             control: learning_rate (with it all other rates of the problem change by the same
@@ -589,7 +600,7 @@ class Problem(Shown):
             The control with its run, the best constant, the steepest descent, and the residual of
             Pontryagin's conditions. If the control is the learning rate, the result has a
             ``schedule`` for this problem. The steps of the run are halved until the objective
-            changes by less than 1e-6.
+            changes by less than one part in a million.
 
         Raises:
             InputError: an argument is not acceptable, or no control reaches the error asked for.
@@ -614,17 +625,21 @@ class Problem(Shown):
             return optimised(study, control, objective, bounds, pieces, initial, update)
 
     def timed(self, **times: Any) -> Problem:
-        """Return the same problem with other times: ``end``, ``alpha``, … of :meth:`solve`."""
+        """Return the same problem with other times.
+
+        Args:
+            times: ``end``, ``alpha``, ``points``, ``spacing``, … as in :meth:`solve`.
+        """
         return self._of(self._timed(times), self._path)
 
     @property
     def has_rule(self) -> bool:
-        """True if a key of a learning rule is set that plain descent of the squared loss lacks."""
+        """True if the learning rule is not plain gradient descent of the squared loss."""
         return bool(self._study.rule_keys)
 
     @property
     def study_text(self) -> str:
-        """The text that results of this problem carry; large arrays stand in it by their digest."""
+        """The text of the study in results of this problem, with digests of large arrays."""
         return self._study.text
 
     @saying(TABLES, taking=_ACCURATELY, values="alpha")
@@ -641,32 +656,33 @@ class Problem(Shown):
     ) -> xarray.Dataset:
         """Integrate the equations for every combination of values, many runs at a time.
 
-        If 256 runs or more share a solver module, each thread integrates eight of them at a time,
-        also with tasks and with schedules whose rates are constant between jumps. Schedules that
-        are formulas, mixtures of tasks, batches that grow with N and large systems are solved as by
-        :meth:`solve`. The numbers agree with those of :meth:`solve` to the tolerance of each step;
-        ``check="auto"`` measures how large the errors have become.
+        If there are 256 runs or more and no mean is computed by quadrature, each thread integrates
+        eight runs at a time, also with tasks and with schedules whose rates are constant between
+        jumps. Schedules that are formulas, mixtures of tasks, batches that grow with N and large
+        systems are integrated one by one, as by :meth:`solve`. The local errors of steps are those
+        of :meth:`solve`; ``check="auto"`` estimates how large the errors have become.
 
         Args:
             end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
                 the same for all runs. The default end is that of this problem.
             threads: number of threads; one per processor when left out.
             max_steps: steps after which a run is given up; 100 million when left out.
-            check: "auto" measures the error of each run from a second one with a larger tolerance
-                and a start that differs by more than rounding, for up to twice the time.
+            check: "auto" estimates the error of each run from a second, less accurate one, as
+                :meth:`solve` does; this takes up to twice the time. "never" makes no second run.
             progress, notice: see :meth:`solve`.
-            over, lists: values as for :meth:`replace`, each a dimension of the result; ``over``
-                takes any names of keys, such as "training.learning_rate".
+            over, lists: lists of values by names as for :meth:`replace`; each is a dimension of the
+                result. ``over`` takes any names of keys, such as "training.learning_rate".
 
         Returns:
-            An xarray Dataset: Q, R, v and generalization_error over the lists and alpha, T,
-            ``status`` ("done", or why the run ended early, after which its values are not a number;
-            or "failed: …" with the reason), alpha_end, tolerance_reached (if measured),
-            local_error_sum (of the steps, as estimated), steps, rhs_evaluations and wall_seconds
-            over the lists. After an interrupt from the keyboard, it contains what was computed.
+            An xarray Dataset. Q, R, v and generalization_error depend on the lists and on alpha. T,
+            status, alpha_end, tolerance_reached (not a number unless ``check`` is "auto"),
+            local_error_sum (the sum of the estimated errors of steps), steps, rhs_evaluations and
+            wall_seconds depend on the lists. ``status`` is "done", the reason why a run ended
+            early, or "failed: …"; values after alpha_end are not a number. After an interrupt from
+            the keyboard, the dataset contains what was computed.
 
-            It draws itself with ``plot(quantity)``, see :meth:`symderiv.Sweep.plot`. Its attribute
-            ``symderiv`` has ``features()``, ``to_csv()`` and ``save(path)``.
+            ``plot(quantity)`` draws it, see :meth:`symderiv.Sweep.plot`. Its attribute ``symderiv``
+            has ``features()``, ``to_csv()`` and ``save(path)``.
 
         Raises:
             InputError: a value is not acceptable, or the results do not fit into memory.
@@ -718,7 +734,7 @@ class Problem(Shown):
     ) -> Simulation:
         """Simulate one-pass stochastic gradient descent, several times.
 
-        All runs share the teacher and the initial student of :meth:`solve` and differ in their
+        All runs have the teacher and the initial student of :meth:`solve`, and differ in their
         examples. After an interrupt from the keyboard, the result contains the times that all runs
         have reached.
 
@@ -726,8 +742,9 @@ class Problem(Shown):
             [simulation]
             end, alpha, points, spacing: see :meth:`solve`.
             initial: see :meth:`solve`.
-            workers: threads; one per processor when left out.
-            output: also write ``SIM.nc``, see :meth:`Simulation.save`.
+            workers: number of threads; one per processor when left out.
+            output: the name of a file to which the result is written too, see
+                :meth:`Simulation.save`.
             checkpoint, progress, notice: see :meth:`solve`.
 
         Raises:
@@ -765,17 +782,17 @@ class Problem(Shown):
         progress: Progress = None,
         notice: Any = None,
     ) -> StudyResult:
-        """Derive, solve, simulate, compare, plot and report the problem, with its sweep.
+        """Solve the equations, simulate SGD, compare both and write a report, also for a sweep.
 
         Args:
             output: the folder of the report, figures and files; NAME-results when left out.
             thorough: simulate as far as the equations are integrated.
             force: replace files that symderiv did not write.
-            checkpoints: a function from an output file to its checkpoint.
+            checkpoints: a function that returns the checkpoint of an output file.
             progress: see :meth:`solve`.
-            notice: called with a line that says what is going to be done, and with another one,
-                before simulations begin, when the page with the curves of the equations can be
-                opened.
+            notice: a function that is called with a line that says what is going to be done, and
+                again when the page with the curves of the equations can be opened, before
+                simulations begin.
 
         Raises:
             InputError: a file must not be replaced.
@@ -803,21 +820,22 @@ class Problem(Shown):
         output: str | PathLike[str] | None = None,
         **lists: Unpack[SweepKeys],
     ) -> Sweep:
-        """Solve a grid of problems and keep it in one store, whose points are not solved again.
+        """Solve a grid of problems, and write the results to one store on disk.
 
-        The store is a Zarr group that xarray opens; swept keys are dimensions. More values and more
-        keys extend it.
+        The store is a Zarr group that xarray opens; swept keys are its dimensions. Another call
+        solves only what the store does not contain. More values and more keys extend it.
 
         Args:
-            over: values of arguments or keys of the study file ("learning_rate",
-                "inputs.exponent", "time.end"), beside or instead of those of its table [sweep]; a
+            over: lists of values by names of arguments or keys ("learning_rate", "inputs.exponent",
+                "time.end"), in addition to those of the study's table [sweep] or instead of them. A
                 text "low:high:count" or "log:low:high:count" is a range.
             lists: the same for keys that can be written as names of arguments.
-            output: the store; NAME-sweep.zarr when left out.
+            output: the folder of the store; NAME-sweep.zarr when left out.
             [taken]
 
         Raises:
-            InputError: a problem of the grid is not acceptable, or the output is something else.
+            InputError: a problem of the grid is not acceptable, or ``output`` is not a store of
+                this study.
             SymderivError: the disk is full or the scheduler is gone; complete parts are kept.
         """
         store = Path(output) if output is not None else Path(f"{self.name}-sweep.zarr")
@@ -833,14 +851,14 @@ class Problem(Shown):
         over: Mapping[str, Sequence[Any]] | None = None,
         **lists: Unpack[MapKeys],
     ) -> StudyMap:
-        """Map a number or a kind of a run over two keys; solve only where it changes.
+        """Map one quantity of a run over two keys, with many points only where it changes.
 
         Args:
-            quantity: "final_error", "plateau" (or none), "plateau_length", "plateau_height",
-                "plateau_begin", "plateau_end", "slowest", "exponent", "rate", "status", "stable";
-                or a function of the times and errors of a run.
-            over: two keys of the study file, each with its ends (low, high) or (low, high, "log"),
-                or with three or more ascending points.
+            quantity: "plateau" (the kinds "plateau" and "none"), "final_error", "plateau_length",
+                "plateau_height", "plateau_begin", "plateau_end", "slowest", "exponent", "rate",
+                "status", "stable"; or a function of the times and errors of a run.
+            over: two keys of the study file, each with its range (low, high) or (low, high, "log"),
+                or with three or more ascending values.
             lists: the same for keys that can be written as names of arguments.
             [taken]
 
@@ -853,7 +871,11 @@ class Problem(Shown):
 
     @following("deriving the equations")
     def derive(self, *, tolerance: float | None = None) -> LearningDerivation:
-        """Return the derivation of :attr:`equations`, step by step; see :func:`symderiv.derive`."""
+        """Return the derivation of :attr:`equations`, step by step.
+
+        Args:
+            tolerance: see :func:`symderiv.derive`.
+        """
         from symderiv.api.results.equations.derived import derivation_of
 
         return derivation_of(self._study, tolerance)
@@ -867,7 +889,11 @@ class Problem(Shown):
         tolerance: float | None = None,
         force: bool = False,
     ) -> Module:
-        """Write the standalone solver module NAME.py; see :func:`symderiv.generate`."""
+        """Write the solver module NAME.py, which needs only math, numpy and numba.
+
+        Args:
+            name, output, tolerance, force: see :func:`symderiv.generate`.
+        """
         from symderiv.api.results.equations.derived import module_of
 
         return module_of(self._study, name, tolerance=tolerance, output=output, force=force)
@@ -888,22 +914,23 @@ class Problem(Shown):
         At the end of the source is an example with the numbers of this problem.
 
         Args:
-            to: a language, "python" (NumPy), "c", "latex", …: ``symderiv export --help`` names all;
-                "coq" writes bounds of the rates and of the error at the start as theorems.
-            output: the file to write; None writes nothing, the text is then ``to_source()``.
+            to: the language: "python" (NumPy), "c", "latex", …; ``symderiv export --help`` lists
+                all. "coq" writes bounds of the rates and of the error at the initial state as
+                theorems.
+            output: the file to write; None writes nothing, and ``to_source()`` returns the text.
             tolerance: see :func:`symderiv.derive`.
-            fixed_point: for "coq", the number of a point in :meth:`fixed_points`, from 1: the file
-                proves that a box of rational numbers, 1e-12 to both sides, holds exactly one zero
-                of the rates.
+            fixed_point: for "coq", the number of a point in :meth:`fixed_points`, counted from 1.
+                The file then proves that a box around the point, 1e-12 to both sides, contains
+                exactly one zero of the rates.
             force: replace a file that symderiv did not write.
-            fragment: for "latex", an ``align`` block: ``equations``, names of those that are wanted
-                (dQ, dR, error, A, …); ``labels``, a prefix; ``numbering``, "all", "rates" or
-                "none"; ``notation``, "symderiv", "saad-solla", "goldt" or "worschech";
-                ``integrals``, "folded" or "written".
+            fragment: for "latex": ``equations``, the names of those that are wanted (dQ, dR, error,
+                A, …); ``labels``, a prefix; ``numbering``, "all", "rates" or "none"; ``notation``,
+                "symderiv", "saad-solla", "goldt" or "worschech"; ``integrals``, "folded" or
+                "written".
 
         Raises:
             InputError: the language is not known, or the file must not be replaced.
-            NotYetError: the equations cannot be exported; with the name of the key.
+            NotYetError: the equations cannot be exported; the message names the key.
             ToleranceError: the fixed point could not be enclosed.
         """
         if fixed_point is not None:
@@ -925,7 +952,10 @@ class Problem(Shown):
         )
 
     def cite(self) -> Citation:
-        """Return the sources of the results; ``to_bibtex()`` gives them as BibTeX."""
+        """Return the sources on which results of this problem rest, with the reasons.
+
+        ``to_bibtex()`` of the result gives them as BibTeX.
+        """
         from symderiv.api.results.equations.citations import citation_of
 
         return citation_of(self._study)
@@ -934,25 +964,26 @@ class Problem(Shown):
     def plateau(
         self, *, digits: int = 15, full: bool = False, **moments: Any
     ) -> Plateau | BiasedPlateau:
-        """Return the symmetric plateau: height, linearisation, escape; see
-        :func:`symderiv.plateau`.
+        """Return the symmetric plateau: the fixed point, its linearisation and the escape time.
 
-        Args:
-            digits: significant digits, all proved; with biases numbers are doubles.
-            full: also the plateau of the flow with the terms of order η².
-            moments: T1, D1, T2, D2 of the teachers; without them those of the mean random teacher,
-                for isotropic and power-law inputs. With biases T1 and D1, the same in all modes.
+        See :func:`symderiv.plateau`. All output weights of students and teachers must be the same
+        number v. With c = v √M, Q and R at (v, η) are those at (1/√M, c² η), and ε_g is c² times as
+        large.
 
-        Output weights may be any number v, the same for all students and teachers: c = v √M goes
-        into the activation, so that Q, R at (v, η) are those of 1/√M at c² η and ε_g is c² times
-        as large.
-
-        With biases, fixed or trained and alike, the answer is a :class:`BiasedPlateau`: the fixed
-        point of the flow (with ``full`` that with the terms of order η²) and the eigenvalues of its
+        If units have biases, which must be the same for all students and for all teachers, the
+        answer is a :class:`BiasedPlateau`: the fixed point of the flow and the eigenvalues of its
         Jacobian, in doubles.
 
+        Args:
+            digits: significant digits, all proved; with biases, numbers are doubles.
+            full: add the plateau of the flow with the terms of order η²; with biases, return it
+                instead.
+            moments: T1, D1, T2, D2 of the teachers (with biases T1 and D1, the same in all
+                eigenspaces). Without them they are the means over random teachers, for isotropic
+                and power-law inputs.
+
         Raises:
-            InputError: the problem has no such plateau; ``argument`` says why.
+            InputError: the problem has no such plateau; ``argument`` names the reason.
         """
         from symderiv.api.results.flows.homogeneous import plateau_of
 
@@ -960,24 +991,24 @@ class Problem(Shown):
 
     @following("deriving the Jacobian")
     def jacobian(self, state: Start | None = None, *, digits: int = 15) -> Jacobian:
-        """Return the derivatives of the rates by every order parameter and every parameter.
+        """Return the derivatives of the rates with respect to order parameters and parameters.
 
-        They come from the same program as the rates, by the rules of differentiation, and are
-        exact up to rounding. Where means have no closed form (SiLU, Mish, ELU, …), derivatives of
-        means are means of derivatives of the activations, by quadrature: as accurate as a tenth of
-        the problem's relative tolerance, or as the finest affordable rule (1e-9 for analytic
-        activations, 1e-6 with kinks, if it gets so far).
+        symderiv differentiates the formulas of the rates, so the derivatives are exact up to
+        rounding. If means have no closed form (SiLU, Mish, ELU, …), their derivatives are means of
+        derivatives of the activations, computed by quadrature with an error of at most a tenth of
+        the problem's relative tolerance, but not below 1e-9 for analytic activations and 1e-6 with
+        kinks.
 
         Args:
-            state: a state with the teachers and inputs; see ``initial`` of :meth:`solve`. The
-                start of the problem by default.
-            digits: significant digits, 1 to 1000; beyond 15 the entries are mpmath's numbers, for
-                the state and parameters as they are in doubles.
+            state: the state; see ``initial`` of :meth:`solve`. By default the initial state of the
+                problem.
+            digits: significant digits, 1 to 1000; beyond 15 the entries are numbers of mpmath, for
+                the state and the parameters as they are in doubles.
 
         Raises:
             InputError: the rates depend on more than the state, or an argument is not acceptable.
-            NotYetError: the derivative of a mean is not known (slopes of activations without
-                closed means that jump, as that of SELU), or the inputs have several classes.
+            NotYetError: the derivative of a mean is not known (the activation has no closed means
+                and its slope jumps, as that of SELU), or the inputs have several classes.
 
         Example:
             >>> import symderiv as sd
@@ -998,11 +1029,11 @@ class Problem(Shown):
         """Return the eigenvalues and modes of the Jacobian at a state.
 
         Args:
-            state: as that of :meth:`jacobian`.
+            state: see :meth:`jacobian`.
 
         Raises:
-            InputError: as :meth:`jacobian`.
-            NotYetError: as :meth:`jacobian`.
+            InputError: see :meth:`jacobian`.
+            NotYetError: see :meth:`jacobian`.
         """
         from symderiv.api.results.flows.jacobian import linearised_at, point_of_study
 
@@ -1020,34 +1051,35 @@ class Problem(Shown):
         complete: float | None = None,
         follow: Mapping[str, Sequence[float]] | None = None,
     ) -> FixedPoints:
-        """Return the fixed points of the flow that are found, each proved where it can be.
+        """Search for the fixed points of the flow, and prove each of them if possible.
 
-        Newton's method starts from drawn states, from the problem's own start and from slow states
-        of trajectories. It searches among all states, and in every space of states that do not
-        change when units are exchanged. Points that such exchanges turn into each other count as
-        one. Where all means have a closed form, ball arithmetic proves that a point exists, that
-        it is the only one nearby, and its index. If ``complete`` asks for it, the result also
-        proves, for plain descent, that no point was missed among symmetric states that at most
-        seven numbers describe. These are all states of one student with a few teachers, and of two
-        students with one or two.
+        Newton's method starts from random states, from the initial state of the problem and from
+        slow states of trajectories. It searches among all states, and in every space of states that
+        do not change when certain units are exchanged. States that differ only by permutations of
+        units count as one. If all means have closed forms, ball arithmetic proves that a point
+        exists, that no other is near it, and its index (the number of unstable directions).
+
+        Without ``complete``, points may be missing.
 
         Args:
-            initial: a state with the teachers and inputs; see :meth:`solve`.
+            initial: a state that gives the teachers; see :meth:`solve`.
             digits: significant digits, 1 to 1000.
-            starts: number of drawn states in each space of symmetric states; ten times as many are
-                drawn among all states.
+            starts: number of random states in each space of symmetric states; among all states
+                there are ten times as many.
             unconnected: do not follow the unstable directions of the points.
-            complete: the largest Q_ii of a search that misses nothing: all fixed points with Q_ii
-                up to it are found, in every space of symmetric states that seven numbers describe.
-                It works for plain descent on isotropic inputs with fixed output weights.
-            follow: a key of the study with two ends, {"learning_rate": (0, 5)}: the points are
-                followed between them, also around folds, with the branches that leave them. With a
-                second key their bifurcations are followed in both: ``curves`` of the result.
+            complete: a bound on Q_ii. The result then contains, and proves to be all, fixed points
+                with Q_ii up to this bound in every space of symmetric states of at most seven
+                dimensions. These spaces contain all states of one student with up to four teachers,
+                and of two students with one or two. This works for plain descent on isotropic
+                inputs with fixed output weights.
+            follow: a key of the study with its range, {"learning_rate": (0, 5)}, in which the
+                points are followed, also around folds, with the branches that leave them. With a
+                second key, the bifurcations are followed in both, as ``curves`` of the result.
 
         Raises:
-            InputError: an argument is not acceptable, or rates depend on more than the state.
+            InputError: an argument is not acceptable, or the rates depend on time.
             ToleranceError: the digits were not reached at a point.
-            NotYetError: ``complete`` is asked for where nothing can be proved.
+            NotYetError: ``complete`` is given for a problem for which symderiv cannot prove it.
         """
         from symderiv.api.results.flows.stationary import fixed_points_of
 
@@ -1076,14 +1108,14 @@ class Problem(Shown):
 
         Args:
             name: the name of the number, such as ``learning_rate`` or ``weight_decay``.
-            between: the least and the largest value that are allowed.
-            goal: "error" asks for the smallest generalisation error at the end of a run, where its
-                derivative by the number vanishes (if there are several such places, the one near
-                the best of twelve values). "stable" asks for the largest value up to which a fixed
-                point stays stable. "escape" asks for the value at which runs leave a fixed point
-                fastest per unit of α. Points are followed from the value of the problem.
-            end: the α of the error; that of the problem when left out.
-            point: the number of a point in :meth:`fixed_points`, from 1.
+            between: the smallest and the largest value that are allowed.
+            goal: "error" minimises the generalisation error at the end of a run. It finds the
+                minimum near the best of twelve values; there may be a better one elsewhere.
+                "stable" finds the largest value up to which a fixed point is stable. "escape" finds
+                the value at which the growth rate at an unstable fixed point, per unit of α, is
+                largest. Points are followed from the value of the problem.
+            end: the α at which the error is taken; that of the problem when left out.
+            point: the number of a point in :meth:`fixed_points`, counted from 1.
 
         Raises:
             InputError: an argument is not acceptable.
@@ -1106,37 +1138,43 @@ class Problem(Shown):
         ridge: float | None = None,
         progress: Progress = None,
     ) -> Equilibrium | BayesOptimal | RiskMinima:
-        """Return what students that see α N examples learn in equilibrium, or what is possible.
+        """Return what is learned from a training set: in equilibrium, at best, or by a fit.
 
-        "annealed": the extrema of α ε_g(Q, R) - ½ ln det(Q - R T⁻¹ Rᵀ) are followed in α from 0 on,
-        through folds and to branches that leave them; α counts examples per weight, divided by the
-        temperature, which is high. With K students each of N weights, others count examples per
-        adjustable parameter, α/K. ε_g is E[(student - teacher)²]/2 with the output weights of the
-        problem. "bayes-optimal": the state evolution of the best estimate of the teacher's weights
-        from α N examples, with its informed and uninformed states; students do not matter. "erm":
-        the minimum of the problem's loss over α N examples, with a ridge, for one linear student.
+        "annealed" describes students drawn from the Gibbs distribution of the training error of P
+        examples at a high temperature Θ, with α = P/(NΘ). It follows the extrema of the free energy
+        α ε_g(Q, R) - ½ ln det(Q - R T⁻¹ Rᵀ) from α = 0 on, around folds and to branches that leave
+        them. ε_g is E[(student - teacher)²]/2 with the output weights of the problem. Some papers
+        count examples per adjustable parameter, which is α/K for K students.
+
+        "bayes-optimal" solves the state evolution of the best estimate of the teacher's weights
+        from α N examples, from no knowledge and from full knowledge of them; students play no role.
+
+        "erm" describes the minimum of Σ ℓ(s, y) + λ|w|²/2 over α N examples, with s = w·ξ/√N, for
+        one linear student and the loss ℓ of the problem.
 
         Args:
             alpha: ascending values at which states are wanted; branches are followed to the last.
-            kind: "annealed", "bayes-optimal" or "erm", of Σ ℓ(s, y) + λ|w|²/2 with s = w·ξ/√N.
-            constraint: "sphere" for Q_ii = 1, or "free", where ``weight_decay`` κ adds κ/2 Σ Q_ii.
-            T: covariance of the teachers' fields for "annealed", shape (M, M), positive definite;
+            kind: "annealed", "bayes-optimal" or "erm".
+            constraint: for "annealed": "sphere" for Q_ii = 1, or "free", where ``weight_decay`` κ
+                adds κ/2 Σ Q_ii to the free energy.
+            T: for "annealed": covariance of the teachers' fields, shape (M, M), positive definite;
                 the identity when left out.
-            prior: law of the teachers' weights for "bayes-optimal".
-            output: what examples show, for "bayes-optimal" and "erm": a formula in the teachers'
-                fields z1, …, zM, and ``noise``, as in :func:`symderiv.thresholds`; the teacher's
-                output with its ``target``, ``label_noise`` and ``label_flip`` when left out.
-            ridge: λ > 0, for "erm"; the one with the smallest error at each α when left out.
+            prior: for "bayes-optimal": distribution of the teachers' weights.
+            output: for "bayes-optimal" and "erm": the labels, as a formula in the teachers' fields
+                z1, …, zM and ``noise``, as in :func:`symderiv.thresholds`. When left out, they are
+                the teacher's outputs with ``target``, ``label_noise`` and ``label_flip``.
+            ridge: for "erm": λ > 0; when left out, the one with the smallest error at each α.
             progress: see :meth:`solve`.
 
         Returns:
-            Branches and transitions, α of which has 8 digits at least; that no branch is missing is
-            not proved. Or overlaps, errors and transitions. Or order parameters of minima.
+            For "annealed", branches and transitions, whose α have at least 8 digits; it is not
+            proved that no branch is missing. For "bayes-optimal", overlaps, errors and transitions.
+            For "erm", the order parameters of the minima.
 
         Raises:
             InputError: an argument is not acceptable, or belongs to another kind.
-            NotYetError: the equilibrium of this problem is not known yet: other learning rules,
-                inputs that are not isotropic, kinks without closed means, other outputs.
+            NotYetError: symderiv cannot treat this problem: it has another learning rule, inputs
+                that are not isotropic, kinks without closed means, or another output.
 
         Example:
             >>> import symderiv as sd
@@ -1161,27 +1199,28 @@ class Problem(Shown):
         units: Iterable[float] = (2, 3, 4, 5, 6, 8, 10, math.inf),
         progress: Progress = None,
     ) -> Specialisation:
-        """Return where committees of K students with this activation specialise in equilibrium.
+        """Return the α at which committees of K units with this activation specialise.
 
-        Students and teachers have K units, orthonormal teachers and output weights 1/√K; students
-        lie on the sphere; numbers of units of the problem do not matter. States have one overlap of
-        a student with its own teacher, one with the others, and one of two students. α is that of
-        :meth:`equilibrium` with "annealed", divided by K. For K → ∞ the values are those of
-        Oostwal, Straat and Biehl, Physica A 564 (2021) 125517: 2π for ReLU, 60.99 and 69.09 for
-        erf.
+        There are K students on the sphere and K orthonormal teachers, with output weights 1/√K; the
+        numbers of units of the problem do not matter. States have three order parameters: the
+        overlap of a student with its own teacher, that with the other teachers, and that of two
+        students. α is that of :meth:`equilibrium` with "annealed", divided by K. For K → ∞ the
+        values agree with Oostwal, Straat and Biehl, Physica A 564 (2021) 125517: 2π for ReLU, 60.99
+        and 69.09 for erf.
 
         Args:
-            units: ascending values of K, whole numbers from 2 to 50, and ``math.inf`` as the last.
+            units: ascending values of K, whole numbers from 2 to 50; the last may be ``math.inf``.
             progress: see :meth:`solve`.
 
         Returns:
-            The transitions, with 8 digits or more. That states of less symmetry do not come first
-            is not examined here, but by :meth:`equilibrium` for up to six units.
+            The transitions, with 8 digits or more. States with less symmetry, which might
+            specialise earlier, are not examined; :meth:`equilibrium` examines them for up to six
+            units.
 
         Raises:
             InputError: a value of K is not allowed.
-            NotYetError: teachers have another activation, E[g'(x)] is zero, or the activation has a
-                kink and no closed means, or is linear.
+            NotYetError: the teachers have another activation, E[g'(x)] is zero, the activation is
+                linear, or it has a kink and no closed means.
             ToleranceError: a state is not found.
 
         Example:
@@ -1202,16 +1241,17 @@ class Problem(Shown):
     ) -> LateLearning:
         """Analyse late learning, linearised around Q = R = T; see :func:`symderiv.late`.
 
-        It contains the terms of order η² if the problem's ``order`` is "full", and then, with label
-        noise, the steady state in which learning ends. Output weights may be any number v, the same
-        for all units; see :meth:`plateau`.
+        The analysis contains the terms of order η² if the problem's ``order`` is "full". With label
+        noise, the result then contains the steady state in which learning ends. All output weights
+        must be the same number; see :meth:`plateau`.
 
         Args:
             alpha: times; a few in the power-law window when left out.
-            T1, D1: diagonal of the teachers' covariance and sum of the rest of a row.
+            T1, D1: the diagonal entry of the teachers' covariance, and the sum of the other entries
+                of a row.
 
         Raises:
-            InputError: the problem cannot be linearised so; ``argument`` says why.
+            InputError: the problem cannot be linearised in this way; ``argument`` names the reason.
         """
         from symderiv.api.results.flows.homogeneous import late_of
 
@@ -1220,7 +1260,7 @@ class Problem(Shown):
     def asymptotics(
         self, *, alpha: Array | float | None = None, T1: Any = "1", D1: Any = "0"
     ) -> LateLearning:
-        """Return :meth:`late`, by the name of the command.
+        """Analyse late learning: :meth:`late` under the name of the command.
 
         Args:
             alpha, T1, D1: see :meth:`late`.
@@ -1228,7 +1268,7 @@ class Problem(Shown):
         return self.late(alpha=alpha, T1=T1, D1=D1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tables of the study with all defaults filled in; arrays as nested lists."""
+        """Return the tables of the study with all defaults; arrays are nested lists."""
         return dict(self._study.tables())
 
     def _summary(self) -> Summary:

@@ -55,26 +55,28 @@ class System(stated_system.StatedSystem):
 
         Args:
             end: The last α.
-            points: How many times are returned up to the end; the first is 0 (200 when left out).
-            spacing: Their spacing, as of problems: "log" or "linear" ("linear" when left out).
-            alpha: The ascending times at which results are wanted, instead of these three.
+            points: The number of times in the result, from 0 to the end; 200 when left out.
+            spacing: The spacing of these times, "log" or "linear"; "linear" when left out.
+            alpha: Ascending times, instead of ``end``, ``points`` and ``spacing``.
             initial: The state at α = 0, as in ``rates``.
             relative_tolerance, absolute_tolerance: The tolerances of the result.
             [taken]
-            max_steps: Steps after which a run is given up.
-            progress: Called about ten times a second with the time and the number of steps.
-            parameters: Values that differ from the defaults.
+            max_steps: The number of steps after which symderiv gives up a run.
+            progress: A function that is called about ten times a second with the time and the
+                number of steps.
+            parameters: Values of parameters that differ from their defaults.
 
         Returns:
-            A run with ``run.alpha`` and, by name, order parameters and observables with α first.
+            A run with the times ``run.alpha``. ``run[name]`` is the array of an order parameter or
+            an observable, whose first axis is time.
 
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown, or a condition cannot be read.
-            NotYetError: A mean has no derivative; a number by which the run is differentiated
-                changes when something jumps; or a run is to be proved that has means without
-                closed form, steps over batches, or time in its equations.
-            ToleranceError: The radius was not reached.
+            NotYetError: A mean cannot be differentiated; the run is differentiated with respect to
+                a number that shifts a jump in time; or ``certify`` is set for equations that
+                contain means without closed form, steps over batches, or the time.
+            ToleranceError: ``certify`` is set, and the radius was not reached.
         """
         from symderiv.api.results.equations.certified import enclosed_system_run, radius_of
         from symderiv.integrate.flows.courses import Goal
@@ -109,12 +111,12 @@ class System(stated_system.StatedSystem):
         force: bool = False,
         **solving: Any,
     ) -> Path:
-        """Solve, simulate if an input dimension is given, and write one HTML page about it.
+        """Solve the equations, simulate if a dimension is given, and write one HTML page.
 
         Args:
-            path: The file.
+            path: The file of the page.
             initial: The state at α = 0, as in ``rates``.
-            dimension, runs, seed: As in ``simulate``; without a dimension nothing is simulated.
+            dimension, runs, seed: As in ``simulate``; without ``dimension`` nothing is simulated.
             force: Replace a file even if symderiv did not write it.
             solving: Times and tolerances as in ``solve``, and values of parameters.
 
@@ -136,18 +138,18 @@ class System(stated_system.StatedSystem):
     def jacobian(
         self, state: Mapping[str, Any], *, digits: int = 15, **parameters: Any
     ) -> Jacobian:
-        """Return the derivatives of the rates by every order parameter and every parameter.
+        """Return the derivatives of the rates with respect to order parameters and parameters.
 
         Args:
-            state: As in :meth:`rates`.
-            digits: Significant digits, 1 to 1000; beyond 15 the entries are mpmath's numbers, for
-                the state and parameters as they are in doubles.
-            parameters: Values that differ from the defaults.
+            state: The state, as in :meth:`rates`.
+            digits: Significant digits, 1 to 1000; beyond 15 the entries are numbers of mpmath, for
+                the state and the parameters as they are in doubles.
+            parameters: Values of parameters that differ from their defaults.
 
         Returns:
-            See :class:`symderiv.api.results.flows.jacobian.Jacobian`; entries are named as
-            in states, ``w.B[1,2]``, with the eigenvalue class first where there are several, and
-            parameters as in the solver module.
+            A :class:`symderiv.api.results.flows.jacobian.Jacobian`. Its entries have the names of
+            states, ``w.B[1,2]``; if there are several eigenvalues, the number of the eigenvalue is
+            the first index. Parameters have their names in the solver module.
 
         Raises:
             NotClosed: The equations do not close.
@@ -160,11 +162,11 @@ class System(stated_system.StatedSystem):
         return jacobian_at(point, digits)
 
     def linearise(self, state: Mapping[str, Any], **parameters: Any) -> Linearisation:
-        """Return eigenvalues and modes of the Jacobian by the order parameters.
+        """Return the eigenvalues and modes of the Jacobian at a state.
 
         Args:
-            state: As in :meth:`rates`.
-            parameters: Values that differ from the defaults.
+            state: The state, as in :meth:`rates`.
+            parameters: Values of parameters that differ from their defaults.
 
         Raises:
             NotClosed: The equations do not close.
@@ -185,30 +187,30 @@ class System(stated_system.StatedSystem):
         follow: Mapping[str, Sequence[float]] | None = None,
         **parameters: Any,
     ) -> SystemFixedPoints:
-        """Return the fixed points of the equations that are found, with their stability.
+        """Search for the fixed points of the equations, and return them with their stability.
 
-        Newton's method, with the generated Jacobian where means are closed, starts from the given
-        state, from drawn states and from slow states of trajectories, in the whole and in every
-        space of states that exchanges and signs of members leave alone. Points that these take to
-        each other are one. Where all means are closed, existence, uniqueness nearby and the index
-        of isolated points are proved. Nothing proves that all points were found.
+        Newton's method starts from the given state, from random states and from slow states of
+        trajectories. It searches among all states, and in every space of states that do not change
+        when vectors are exchanged or change their signs. Points that differ only by these
+        operations count as one. If all means have closed forms, symderiv proves of each isolated
+        point that it exists, that no other is near it, and its index. Points may be missing.
 
         Args:
-            initial: A state as in :meth:`rates`, with the fixed vectors.
-            starts: Drawn states in each invariant space, at least 1; ten times as many in the
-                whole.
+            initial: A state as in :meth:`rates`, which gives the overlaps of the fixed vectors.
+            starts: The number of random states in each of these spaces, at least 1; among all
+                states there are ten times as many.
             unconnected: Do not follow the unstable directions of the points.
-            follow: A parameter with two ends, {"eta": (0.1, 2)}: the points are followed between
-                them, also around folds, with the branches that leave them.
-            parameters: Values that differ from the defaults.
+            follow: A parameter with its range, {"eta": (0.1, 2)}, in which the points are followed,
+                also around folds, with the branches that leave them.
+            parameters: Values of parameters that differ from their defaults.
 
         Returns:
-            See :class:`symderiv.api.results.flows.system_points.SystemFixedPoints`; in doubles.
+            A :class:`symderiv.api.results.flows.system_points.SystemFixedPoints`, in doubles.
 
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown.
-            NotYetError: Time occurs in the equations, or they have too many symmetries.
+            NotYetError: The equations contain the time, or have too many symmetries.
         """
         from symderiv.api.results.flows.system_points import system_fixed_points
 
@@ -230,24 +232,26 @@ class System(stated_system.StatedSystem):
     ) -> BestConstant:
         """Return the best constant value of a parameter, to about nine digits.
 
-        It is searched as by :meth:`symderiv.Problem.best`.
+        The search is that of :meth:`symderiv.Problem.best`.
 
         Args:
-            name: The parameter.
-            between: The least and the largest value that are allowed.
-            goal: "error" asks for the smallest value of an observable at the end of a run, "stable"
-                for the largest value up to which a fixed point stays stable, "escape" for the value
-                at which runs leave a fixed point fastest per unit of α.
-            end: The α of the observable.
-            point: The number of a point in :meth:`fixed_points`, from 1.
-            initial: The state at α = 0, as in ``rates``, with the fixed vectors.
-            observable: Its name; the first that was observed when left out. It must be positive.
-            parameters: Values that differ from the defaults.
+            name: The name of the parameter.
+            between: The smallest and the largest value that are allowed.
+            goal: "error" finds the smallest value of an observable at the end of a run, "stable"
+                the largest value up to which a fixed point is stable, and "escape" the value at
+                which the growth rate at an unstable fixed point, per unit of α, is largest.
+            end: The α at which the observable is taken.
+            point: The number of a point in :meth:`fixed_points`, counted from 1.
+            initial: The state at α = 0, as in ``rates``, with the overlaps of the fixed vectors.
+            observable: The name of the observable, which must be positive; when left out, the first
+                that was observed.
+            parameters: Values of parameters that differ from their defaults.
 
         Raises:
             NotClosed: The equations do not close.
             InputError: An argument is not acceptable.
-            NotYetError: A mean has no derivative, or time occurs where a fixed point is asked for.
+            NotYetError: A mean cannot be differentiated, or ``goal`` asks for a fixed point of
+                equations that contain the time.
             ToleranceError: The point is stable everywhere.
 
         Example:
@@ -282,20 +286,20 @@ class System(stated_system.StatedSystem):
         The search is that of :meth:`symderiv.Problem.fit`; it begins at the values of the system.
 
         Args:
-            curves: ``alpha``, ascending times (P,), and curves (P,) by the names of what they
-                measure: an observable (``error``) or an order parameter (``w.B[1,2]``); beside
-                each, or none of them, its standard errors under the same name with
-                ``_standard_error``.
+            curves: A dictionary with ``alpha``, ascending times (P,), and measured curves (P,)
+                under the names of observables (``error``) or order parameters (``w.B[1,2]``). Give
+                standard errors for all curves, under the same names with ``_standard_error`` at the
+                end, or for none.
             parameters: Names of the numbers to find, see ``sensitivities`` of ``solve``.
             initial: The state at α = 0, as in ``rates``.
-            relative_tolerance: As in ``solve``.
+            relative_tolerance: The tolerance of the runs, as in ``solve``.
             progress: See :meth:`symderiv.Problem.solve`.
-            values: Values of parameters that differ from the defaults.
+            values: Values of other parameters that differ from their defaults.
 
         Raises:
             NotClosed: The equations do not close.
             InputError: The curves cannot be read, or a name is missing or unknown.
-            NotYetError: A mean has no derivative, or a number moves a jump in time.
+            NotYetError: A mean cannot be differentiated, or a number shifts a jump in time.
 
         Example:
             >>> import symderiv as sd
@@ -334,9 +338,9 @@ class System(stated_system.StatedSystem):
         progress: Progress = None,
         **parameters: Any,
     ) -> OptimalControl:
-        """Return a parameter of this system as a function of time that makes an observable small.
+        """Choose a parameter of this system as a function of time, so that an observable is small.
 
-        It is searched as by :meth:`symderiv.Problem.optimise`.
+        The search is that of :meth:`symderiv.Problem.optimise`.
 
         Args:
             control: The name of a parameter. The constants of the equations must be linear in it.
@@ -345,16 +349,17 @@ class System(stated_system.StatedSystem):
             initial: The state at α = 0, as in ``rates``.
             objective: "final" for the observable at the end, "integral" for its integral over α, or
                 "time:1e-3" for the time at which it is first below that number.
-            observable: Its name; the first that was observed when left out. It must be positive.
+            observable: The name of the observable, which must be positive; when left out, the first
+                that was observed.
             pieces: The number of pieces in which the control is constant.
             progress: See :meth:`symderiv.Problem.solve`.
-            parameters: Values that differ from the defaults.
+            parameters: Values of other parameters that differ from their defaults.
 
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown, or no control reaches the value asked for.
-            NotYetError: A mean has no derivative, steps are of order one, or time occurs in the
-                statement.
+            NotYetError: A mean cannot be differentiated, steps take batches of cN examples, or the
+                statement contains the time.
 
         Example:
             >>> import symderiv as sd
@@ -390,25 +395,26 @@ class System(stated_system.StatedSystem):
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
 
-        They are computed as by :meth:`symderiv.Problem.fluctuations`, from the statement.
+        The calculation is that of :meth:`symderiv.Problem.fluctuations`.
 
         Args:
             end, points, spacing, alpha: As in ``solve``.
-            initial: The state at α = 0, as in ``rates``; all runs begin there.
-            dimension: N, for bands and laws of times.
-            events: Conditions as those of ``solve``. The result has the law of the time at which
-                each of them first holds.
-            parameters: Values that differ from the defaults.
+            initial: The state of all runs at α = 0, as in ``rates``, with the overlaps of all
+                vectors.
+            dimension: N, for bands and for distributions of times.
+            events: Conditions as those of ``solve``. The result contains the distribution of the
+                time at which each of them first holds.
+            parameters: Values of parameters that differ from their defaults.
 
         Returns:
-            See :class:`symderiv.api.results.runs.fluctuations.Fluctuations`; entries are named as
-            those of :meth:`jacobian`, ``w.B[1,2]``, and observables as they were observed.
+            A :class:`symderiv.api.results.runs.fluctuations.Fluctuations`. Its entries have the
+            names of those of :meth:`jacobian`, ``w.B[1,2]``, and of the observables.
 
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown, or a condition cannot be read.
-            NotYetError: Steps are over batches of cN examples or without their noise, vectors are
-                under several constraints, or coefficients depend on time.
+            NotYetError: Steps take batches of cN examples, the order is "small-learning-rate", a
+                vector has several constraints, or coefficients depend on time.
         """
         from symderiv.api.results.runs.fluctuations import system_fluctuations
 
@@ -437,30 +443,32 @@ class System(stated_system.StatedSystem):
         parameters: Mapping[str, Any] | None = None,
         **lists: Any,
     ) -> xarray.Dataset:
-        """Integrate every combination of values, many runs at a time.
+        """Integrate the equations for every combination of values, many runs at a time.
 
-        Where all means are plain expressions, runs go through compiled lanes, eight on each thread;
-        others go one on each thread. The numbers are those of :meth:`solve` to the tolerance, which
-        is that of each step; ``check="auto"`` measures what errors have grown to.
+        If all means are closed expressions and there are eight runs or more, each thread integrates
+        eight runs at a time, otherwise one. The local errors of steps are those of :meth:`solve`;
+        ``check="auto"`` estimates how large the errors have become.
 
         Args:
             end, points, spacing, alpha, initial: As in ``solve``.
             relative_tolerance, absolute_tolerance: As in ``solve``.
-            threads: One per processor when left out.
-            max_steps: Steps after which a run is given up.
-            check: "auto" measures the error of each run from a second one with a larger tolerance.
-            progress: As of problems: None for a bar where somebody watches, False for none.
-            parameters: Values that all runs share and that differ from the defaults.
-            lists: Values by what varies: a parameter (``eta=[0.1, 0.2]``), an initial value
-                (``**{"initial.w.B": […]}``) or an argument of an input model
+            threads: The number of threads; one per processor when left out.
+            max_steps: The number of steps after which symderiv gives up a run.
+            check: "auto" estimates the error of each run from a second, less accurate one. "never"
+                makes no second run.
+            progress: See :meth:`symderiv.Problem.solve`.
+            parameters: Values of parameters that are the same for all runs and differ from their
+                defaults.
+            lists: Lists of values, by the name of what varies: a parameter (``eta=[0.1, 0.2]``), an
+                initial value (``**{"initial.w.B": […]}``) or an argument of an input model
                 (``**{"inputs.x.exponent": […]}``).
 
         Returns:
-            A Dataset with one dimension per list, then ``alpha``; ``status`` says how runs ended,
-            ``tolerance_reached`` is not a number unless it was measured.
+            An xarray Dataset with one dimension per list, and ``alpha``. ``status`` says how runs
+            ended; ``tolerance_reached`` is not a number unless ``check`` is "auto".
 
         Raises:
-            InputError: A name means nothing that varies, or the results do not fit into memory.
+            InputError: A name is not one of these, or the results do not fit into memory.
         """
         from symderiv.api.results.runs.ensembles import system_ensemble
         from symderiv.sweeps.system_grid import SweptSystem
@@ -491,24 +499,24 @@ class System(stated_system.StatedSystem):
         output: str | PathLike[str] = "system-sweep.zarr",
         **solving: Any,
     ) -> Sweep:
-        """Solve a grid of runs and keep it in one store, whose points are not solved again.
+        """Solve a grid of runs, and write the results to one store on disk.
 
-        The store is a Zarr group that xarray opens, with the JSON of the statement; swept keys are
-        dimensions. More values and more keys extend it.
+        The store is a Zarr group that xarray opens; swept keys are its dimensions. Another call
+        solves only what the store does not contain. More values and more keys extend it.
 
         Args:
-            over: Values of what varies: a parameter ("eta"), an initial value ("initial.w.B") or an
-                argument of an input model ("inputs.x.exponent"); a text "low:high:count" or
-                "log:low:high:count" is a range.
+            over: Lists of values, by the name of what varies: a parameter ("eta"), an initial value
+                ("initial.w.B") or an argument of an input model ("inputs.x.exponent"). A text
+                "low:high:count" or "log:low:high:count" is a range.
             end: As in ``solve``.
             initial: The state at α = 0, as in ``rates``.
-            output: The store.
+            output: The folder of the store.
             [taken]
             solving: ``alpha``, ``relative_tolerance``, ``absolute_tolerance`` as in ``solve``, and
-                values of parameters that differ from the defaults.
+                values of parameters that differ from their defaults.
 
         Raises:
-            InputError: A run of the grid cannot start, or the output is something else.
+            InputError: A run of the grid cannot start, or ``output`` is not a store of this system.
             SymderivError: The disk is full or the scheduler is gone; complete parts are kept.
         """
         how = taken(SweepMade, solving)
@@ -525,14 +533,14 @@ class System(stated_system.StatedSystem):
         observable: str | None = None,
         **solving: Any,
     ) -> StudyMap:
-        """Map a number or a kind of a run over two keys; solve only where it changes.
+        """Map one quantity of a run over two keys, with many points only where it changes.
 
         Args:
-            quantity: See :meth:`symderiv.Problem.map`, read off an observable; or a function of its
-                times and values.
-            over: Two keys as in ``sweep``, each with its ends (low, high) or (low, high, "log").
+            quantity: A name as in :meth:`symderiv.Problem.map`, for the curve of an observable; or
+                a function of the times and values of this curve.
+            over: Two keys as in ``sweep``, each with its range (low, high) or (low, high, "log").
             initial, end: As in ``solve``.
-            observable: Its name; the first that was observed when left out.
+            observable: The name of the observable; when left out, the first that was observed.
             [taken]
             solving: As in ``sweep``.
 

@@ -39,7 +39,7 @@ _NUMBERS = (
     (115, 1, 1, 5, 5, 19, 61),
     (131, 1, 3, 7, 11, 23, 15, 103),
 )
-"""For each variable its primitive polynomial, by bits, and the first direction numbers (S. Joe and
+"""The primitive polynomial of each variable, by bits, and its first direction numbers (S. Joe and
 F. Y. Kuo, SIAM J. Sci. Comput. 30, 2635, 2008)."""
 
 

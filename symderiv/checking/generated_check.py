@@ -29,7 +29,7 @@ __all__ = ["GeneratedError", "check_generated"]
 MOST_WORK = 300
 """Turns of the innermost loop of a mean, with more of which fewer numbers are asked for."""
 ROUNDING = 1e-9
-"""Of rates, in parts of the largest one."""
+"""The rounding errors of rates that are allowed, in parts of the largest rate."""
 LATTICE = 1e-7
 """The same where means of the module go along a lattice."""
 

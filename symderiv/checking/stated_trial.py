@@ -24,11 +24,13 @@ from symderiv.statement.averaged_step import MeanStep, Reading, SlowState, State
 from symderiv.statement.language import Language
 
 NODES = (14, 12)
-"""In the panels of a plane; twice, so that the difference says how good the points are."""
+"""The numbers of nodes in the panels of a plane. The difference between both says how good the
+points are."""
 REACHES = 9.0, 14.0
-"""Of these points. Functions that grow like exponentials have their weight beyond the first."""
+"""The distances to which these points reach. Functions that grow like exponentials have their
+weight beyond the first."""
 ENOUGH = 1e-7
-"""In parts of the largest number: points that agree so far reach far enough."""
+"""Points whose numbers agree so far, in parts of the largest number, reach far enough."""
 UNRESOLVED = 1e-2
 """The same: if some number of a plane differs by more, its points do not resolve the activations,
 other numbers may agree by chance, and a lattice says more."""

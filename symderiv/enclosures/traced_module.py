@@ -65,7 +65,7 @@ def traced(
     except (TypeError, AttributeError) as error:
         raise NotYetError(
             "has no enclosure: a mean is an integral; take an activation with closed means (erf, "
-            "relu, linear, …), of erf and relu without biases",
+            "relu, linear, …), and erf and relu without biases",
             argument="certify",
         ) from error
     except NotYetError as error:

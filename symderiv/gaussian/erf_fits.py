@@ -24,7 +24,7 @@ from symderiv.foundation.files import write_whole
 __all__ = ["MOST_TERMS", "RANGE", "SLOPE", "SQUARE", "ErfFit", "fits", "made"]
 
 SLOPE, SQUARE = "slope", "square of the slope"
-"""What is approximated: sech² and sech⁴."""
+"""The functions that are approximated, sech² and sech⁴."""
 
 MOST_TERMS = 14
 RANGE = 16  # sech² is below 1e-13 from here on

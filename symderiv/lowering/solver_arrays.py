@@ -55,7 +55,7 @@ FIELDS = (Q, R, T, V, V_TEACHER)
 RANGES = ("K", "M", "L")
 STATE = Vector("state", (STUDENT_OVERLAP, CROSS_OVERLAP, V))
 PARAMETERS = Vector("parameters", (EIGENVALUE, WEIGHT, TEACHER_OVERLAP, T, V_TEACHER, *RATES))
-"""How solvers pack their arrays; stated here and nowhere else."""
+"""The order in which solvers pack their arrays; stated here and nowhere else."""
 
 B_STATE = Array("b", ("K",), "biases of the student", False, "b")
 B_STUDENT = Array("student_biases", ("K",), "biases of the student", False, "b")

@@ -16,13 +16,14 @@ from symderiv_codegen import (
 from symderiv.lowering.solver_arrays import PARAMETERS, RANGES, STATE
 
 LAYOUT = "layout.py"
-"""How all solver modules pack arrays into vectors, beside the checked-in ones."""
+"""The file, beside the checked-in modules, that says how all modules pack arrays into vectors."""
 FAST = "fast"
 """The folder, beside the readable modules, of the fast ones and what they share."""
 LANES = "lanes"
 """The folder of those for several runs at a time, with a runtime of their own."""
 RUNTIME = "runtime.py"
-"""What fast modules share: written by hand, kept with the checked-in ones."""
+"""The file with the functions that fast modules share: written by hand, kept with the checked-in
+ones."""
 
 
 @dataclass(frozen=True)

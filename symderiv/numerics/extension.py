@@ -56,7 +56,8 @@ DOUBLES: Final = (
     *(kink_terms, polar_mean, line_mean, plane_mean),
     *(force_mean, lattice_mean, all_forces, joint_mean),
 )
-"""In the order in which their definitions are pasted; each may use the ones before."""
+"""The extensions for doubles, in the order in which their definitions are pasted; each may use the
+ones before."""
 OF_MANY: Final = (
     *(nodes, sign_covariances, bounded, smooth_mean),
     *(plane_lines, smoothed, across_mean, pair_series),

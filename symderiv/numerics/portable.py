@@ -21,9 +21,9 @@ from symderiv.numerics.nodes import gauss_legendre
 
 HALF = sp.Rational(1, 2)
 LEAST = sp.Rational(1, 10**30)
-"""What a vanishing volume is taken for."""
+"""The number that stands for a vanishing volume."""
 SAME_FIELD = 1 - sp.Rational(1, 2 * 10**15)
-"""From here on a correlation is that of a field with itself, up to rounding."""
+"""The correlation from which on a field counts as the other one, up to rounding."""
 
 
 def _symbols(names: str) -> tuple[sp.Symbol, ...]:

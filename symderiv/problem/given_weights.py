@@ -55,8 +55,8 @@ def start_of_weights(study: Study, given: Mapping[str, Any]) -> Initial:
     if data.latent is not None:
         if data.latent.axes is None or data.latent.cross is None:
             raise NotYetError(
-                "these inputs are a limit without coordinates, so weights have no place "
-                "in it; give a State",
+                "these inputs are the limit of infinite dimension, which has no coordinates for "
+                "weights; give a State",
                 argument="inputs",
             )
         real_array("B", B, (study.M, data.latent.cross.shape[1]))

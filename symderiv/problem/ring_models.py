@@ -118,6 +118,7 @@ class NLGP(RingModel, table="data"):
 
     @cached_property
     def law(self) -> NonlinearProcess:
+        """The nonlinear processes of the two classes of inputs."""
         from symderiv.inputs.ring_inputs import NonlinearProcess
 
         return NonlinearProcess(self.gain, self.lengths, self.sites, self.convention)
@@ -158,6 +159,7 @@ class SinglePulse(RingModel, table="data"):
 
     @cached_property
     def law(self) -> Pulses:
+        """The pulses of the two classes of inputs."""
         from symderiv.inputs.ring_inputs import Pulses
 
         return Pulses(self.lengths, self.sites, self.complement)

@@ -49,9 +49,10 @@ class State(Shown):
         student_weights: v, shape (K,).
         teacher_weights: shape (M,).
 
-    All float64, C order, read-only. With :math:`\varphi_n = \sqrt N E[\xi y_n]`, Q_k, r_k and t_k
-    are the means over the coordinates of the eigenspace of :math:`J_i J_j`,
-    :math:`J_i \varphi_n` and :math:`\varphi_n \varphi_m`.
+    All arrays are float64, in C order and read-only. With :math:`\varphi_n = \sqrt N E[\xi y_n]`,
+    Q_k, r_k and t_k are the means of :math:`J_i J_j`, :math:`J_i \varphi_n` and
+    :math:`\varphi_n \varphi_m` over the coordinates of the eigenspace, so that Q = Σ w_k ρ_k Q_k
+    and R = Σ w_k r_k.
 
     Raises:
         InputError: an array is not admissible; the message starts with its name.
@@ -79,14 +80,17 @@ class State(Shown):
 
     @property
     def K(self) -> int:
+        """The number of students."""
         return int(self.student_weights.size)
 
     @property
     def M(self) -> int:
+        """The number of teachers."""
         return int(self.teacher_weights.size)
 
     @property
     def L(self) -> int:
+        """The number of distinct eigenvalues."""
         return int(self.eigenvalue.size)
 
     @property

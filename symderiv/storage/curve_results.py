@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ERROR = "_standard_error"
-"""What the names of standard errors end in."""
+"""The end of the names of standard errors."""
 
 
 class CurveResult(Kept):

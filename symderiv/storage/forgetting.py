@@ -29,15 +29,15 @@ _MEANINGS = {
 
 @dataclass(frozen=True, repr=False)
 class Forgetting(Kept):
-    """Errors of tasks around the times in which they were taught.
+    """Errors on tasks before, while and after they were taught.
 
-    It leaves out tasks that were taught only in mixtures.
+    Tasks that were taught only in mixtures are left out.
 
     Attributes:
-        tasks: their numbers in the study.
-        begun, learned, final: the generalisation error on each when it was first taught, when it
-            was last taught, and at the end; of means over simulated runs.
-        untaught: the generalisation error on each at alpha = 0.
+        tasks: the numbers of the tasks in the study, from 0.
+        begun, learned, final: the generalisation error on each task when it was first taught, when
+            it was last taught, and at the end; for simulations, means over runs.
+        untaught: the generalisation error on each task at alpha = 0.
     """
 
     tasks: tuple[int, ...]

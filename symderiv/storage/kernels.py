@@ -75,7 +75,7 @@ class Kernel:
     fast: ModuleType | None = None
     fast_sha256: str = ""
     lanes_text: Callable[[], str] | None = None
-    """What derives the text of the module for several runs; empty where there is none."""
+    """A function that derives the text of the module for several runs; None if there is none."""
 
     @property
     def digests(self) -> str:

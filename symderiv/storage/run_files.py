@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray
 
 TIME = {"long_name": "time, examples / input dimension", "units": "1"}
-"""What is said of the axis of times."""
+"""The attributes of the axis of times."""
 
 # variable: (axes, meaning)
 _AXES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -76,13 +76,14 @@ NUMBERS = {
     "rhs_evaluations": "evaluations of the equations",
     "wall_seconds": "seconds of the run on its thread",
 }
-"""What collections of runs have of each run, and what it is."""
+"""The variables that collections of runs have for each run, and their meanings."""
 
 FIELDS_OF_RUNS = {name.replace("error_sum", "local_error_sum"): name for name in NUMBERS}
 """The names of these in datasets, and what they are called in chunks of runs."""
 
 MORE_OF_RULES = ("b", "P", "W", "C", "heads", "task_error", "noisy_error", "mean_loss")
-"""What only runs with a learning rule have, but for overlaps of two families, as ``A.B``."""
+"""The variables that only runs with a learning rule have, besides overlaps of two families such as
+``A.B``."""
 
 
 def of_rules(name: str) -> bool:

@@ -34,18 +34,19 @@ __all__ = ["Measure", "StudyMap", "map_of"]
 
 @dataclass(repr=False)
 class StudyMap(Kept):
-    """A map: values of a run over two keys, and the boundaries between them.
+    """A map: a quantity of runs over two keys, and the boundaries between its values.
 
     Args:
-        quantity: what is mapped.
+        quantity: the name of the quantity.
         keys: the two keys.
-        places: values of each key along its side, shapes (N_1 + 1,) and (N_2 + 1,).
-        tree: the computed values: numbers of kinds, or logarithms if their changes count.
-        kinds: the kinds in the order of their numbers; none for a number.
-        runs: number of runs that were made for the map.
-        checked: for the points that were computed only to compare, their number, how many agree
-            with the map, and the largest difference.
-        study_text: the study that all runs have in common.
+        places: the values of each key, shapes (N_1 + 1,) and (N_2 + 1,).
+        tree: the computed values; kinds as numbers, and logarithms for quantities that are refined
+            in decades.
+        kinds: the names of kinds in the order of their numbers; empty if the quantity is a number.
+        runs: the number of runs that were made for the map.
+        checked: for the points of ``check``, how many were computed and how many agree with the
+            map, and the largest difference.
+        study_text: the text of the study that all runs have in common.
         output: the file it was written to, if any.
     """
 
@@ -75,10 +76,12 @@ class StudyMap(Kept):
         return np.power(10.0, values) if self.quantity.logarithmic else values
 
     def boundaries(self, level: float | None = None) -> list[np.ndarray]:
-        """Curves between kinds, or where the quantity has a value: shapes (n, 2), the two keys.
+        """Return the curves between kinds, or those on which the quantity has a value.
+
+        Each curve is an array of points (first key, second key), shape (n, 2).
 
         Args:
-            level: the value; not for kinds.
+            level: the value, if the quantity is a number.
 
         Raises:
             InputError: a level is missing, or given for kinds.

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(repr=False)
 class Sweep(ManyRuns):
-    """A sweep in its store: how many points have a result, and which failed.
+    """A sweep in its store. ``sweep[name]`` is an xarray array over the swept keys.
 
     Args:
-        output: the store.
+        output: the folder of the store.
         keys: the swept keys with their values.
-        points: their number.
-        statuses: numbers of points by how their integration ended; points without a result are not
-            counted.
-        skipped: number of points that the store had before.
-        errors: why points failed, by their swept values; the first few.
+        points: the number of points.
+        statuses: the number of points for each status, "done" or why the integration ended early;
+            points without a result are not counted.
+        skipped: the number of points that the store contained before the call.
+        errors: the reasons why points failed, by their swept values; only the first few.
     """
 
     output: str

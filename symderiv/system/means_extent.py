@@ -26,7 +26,7 @@ from symderiv.storage.kernels import kept_module
 from symderiv.system.system_runs import Solver
 
 _COMPARED = 8
-"""At how many times outside of the stated range rates are compared."""
+"""The number of times outside of the stated range at which rates are compared."""
 
 _ALLOWED = {
     "variance": ("variance up to", LARGEST_VARIANCE),

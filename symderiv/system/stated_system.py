@@ -26,14 +26,15 @@ Spacing = Literal["log", "linear"]
 class StatedSystem(Language):
     """A learning problem, stated line by line.
 
-    A few slow vectors of N components and slow scalars move with every fresh example, in
-    directions and amounts that depend on it through finitely many fields w·ξ/√N. Every statement
-    is checked as it is made.
+    State inputs, vectors of N components (such as weights) and scalars, and how each step changes
+    the vectors and scalars. A step may depend on its example only through finitely many fields
+    w·ξ/√N. From these lines symderiv derives differential equations for the overlaps w·v/N in the
+    limit N → ∞. Every line is checked when it is stated.
 
     Args:
-        order: ``"full"``, or ``"small-learning-rate"``: the equations of steps that are many and
-            small, without what is quadratic in forces; fresh vectors whose factors do not depend
-            on the example (noise that is added to the steps) keep their noise.
+        order: ``"full"``, or ``"small-learning-rate"`` for the equations of many small steps, which
+            leave out terms that are quadratic in the forces. Noise that is added to the steps, a
+            fresh vector whose factor does not depend on the example, is kept.
 
     Example:
         >>> import symderiv as sd
@@ -71,7 +72,7 @@ class StatedSystem(Language):
             force: Replace an existing file.
 
         Raises:
-            InputError: The file is there already, or cannot be written.
+            InputError: The file exists already, or cannot be written.
         """
         from symderiv.foundation.outputs import Output
         from symderiv.system.system_files import system_text
@@ -98,35 +99,36 @@ class StatedSystem(Language):
 
     @property
     def equations(self) -> SystemEquations:
-        """The derived equations: ``.to_text()``, ``.to_latex()``, typeset in notebooks."""
+        """The derived equations; a notebook shows them typeset, ``to_latex()`` returns LaTeX."""
         from symderiv.system.told import SystemEquations
 
         return SystemEquations(self.solver)
 
     @property
     def conditions(self) -> list[str]:
-        """Assumptions of the limit N → ∞ for this statement, one sentence each."""
+        """The assumptions of the limit N → ∞ for this system, one sentence each."""
         from symderiv.system.told import conditions_of
 
         return conditions_of(self.solver.closed)
 
     def explain(self, name: str, state: Mapping[str, Any] | None = None) -> str:
-        """Return the equations of one order parameter with every mean by name.
+        """Return the equations of one order parameter, and every mean in them.
 
         Args:
-            name: As in states, e.g. ``"w.B"``.
-            state: Where the rate is evaluated; None leaves it out.
+            name: The name of the order parameter in states, such as ``"w.B"``.
+            state: The state at which rate and means are evaluated; None evaluates nothing.
         """
         return self.equations.explain(name, state)
 
     def rates(self, state: Mapping[str, Any], **parameters: Any) -> SystemRates:
-        """Return the derivatives of all order parameters by α at a state.
+        """Return the derivatives of all order parameters with respect to α at a state.
 
         Args:
-            state: Overlaps by name (``"w.B"``, shape (K, M), a leading axis of eigenvalue classes
-                where inputs have several) and slow scalars; or vectors of shape (K, N) under the
-                name of their family. What the equations do not need may be left out.
-            parameters: Values that differ from the defaults.
+            state: Overlaps by name (``"w.B"``, shape (K, M); if the inputs have several
+                eigenvalues, these are the first axis) and scalars by name; or vectors, shape
+                (K, N), by their name. The name of an overlap begins with the vector that was
+                declared first. Overlaps that the equations do not need may be left out.
+            parameters: Values of parameters that differ from their defaults.
 
         Raises:
             NotClosed: The equations do not close.
@@ -149,24 +151,27 @@ class StatedSystem(Language):
         method: str = "auto",
         **parameters: Any,
     ) -> SystemSimulation:
-        """Do at finite N what was stated.
+        """Simulate the stated steps at finite N, several times.
 
-        What ``average`` stands for is measured 50 times in a time of 1, and at every step of a
-        batch: the mean over 16384 fresh examples at the overlaps of the time.
+        The simulation uses no derived equation. It computes the value of an ``average`` as the mean
+        over 16384 fresh examples at the overlaps of the run, 50 times per unit of α and at every
+        step of a batch.
 
         Args:
             dimension: N.
-            runs: Independent runs, each with vectors drawn to have exactly the initial overlaps.
+            runs: The number of independent runs; the vectors of each have exactly the initial
+                overlaps.
             end, points, spacing, alpha: As in ``solve``.
             initial: The state at α = 0, as in ``rates``.
             seed: The seed of the random numbers.
-            method: ``"vectors"`` for vectors of N coordinates; ``"gram"`` for their coordinates in
-                the span of the slow vectors only, at the same law of all overlaps; ``"auto"``
-                takes the cheaper one.
-            parameters: Values that differ from the defaults.
+            method: ``"vectors"`` stores vectors of N coordinates. ``"gram"`` stores only their
+                coordinates in the span of the vectors of the system; the overlaps have the same
+                distribution. ``"auto"`` takes the cheaper method.
+            parameters: Values of parameters that differ from their defaults.
 
         Returns:
-            Runs with ``mean["w.B"]`` and ``standard_error["w.B"]``, α first.
+            Runs with the arrays ``mean["w.B"]`` and ``standard_error["w.B"]``, whose first axis is
+            time.
         """
         from symderiv.system.system_sgd import Experiment, simulated
 
@@ -179,15 +184,15 @@ class StatedSystem(Language):
     def precise_rates(
         self, state: Mapping[str, Any], digits: int, **parameters: Any
     ) -> dict[str, np.ndarray]:
-        """Return the rates at a state with so many digits.
+        """Return the rates at a state with a given number of digits.
 
         Args:
-            state: As in ``rates``; its numbers are taken as the doubles that they are.
-            digits: 1 to 1000.
-            parameters: Values that differ from the defaults.
+            state: The state, as in ``rates``; its numbers are doubles, which are taken as exact.
+            digits: The number of significant digits, 1 to 1000.
+            parameters: Values of parameters that differ from their defaults.
 
         Returns:
-            Object arrays of ``mpmath.mpf`` by name.
+            Arrays of ``mpmath.mpf`` by name.
 
         Raises:
             NotYetError: A mean has no closed form.
@@ -198,30 +203,30 @@ class StatedSystem(Language):
 
     @following("looking for the plateau")
     def plateau(self, initial: Mapping[str, Any], **parameters: Any) -> SystemPlateau:
-        """Return the symmetric plateau: a fixed point in which vectors are alike, linearised.
+        """Return the symmetric plateau, a fixed point at which vectors are alike, linearised.
 
-        This finds the permutations of vectors of a family (and of the scalars that belong to them)
-        under which the equations do not change. The flow keeps states symmetric under them. The
-        fixed point is the one that the flow approaches from the symmetric part of a state.
+        symderiv finds the permutations of vectors (and of the scalars that belong to them) that do
+        not change the equations. It makes the given state symmetric under them, and integrates the
+        equations to the fixed point that they approach.
 
         Args:
-            initial: A state as in ``rates``.
-            parameters: Values that differ from the defaults.
+            initial: A state, as in ``rates``.
+            parameters: Values of parameters that differ from their defaults.
 
         Returns:
             ``plateau["w.B"]``, ``observables``, ``unstable_eigenvalue`` per unit of α with its
             ``direction``, ``escape_time`` and all ``eigenvalues``, in doubles.
 
         Raises:
-            InputError: Every permutation changes the equations.
-            ToleranceError: The flow approaches no fixed point, or is not smooth there.
+            InputError: There is no such permutation.
+            ToleranceError: The flow approaches no fixed point, or is not smooth at it.
         """
         from symderiv.system.system_plateau import plateau_of
 
         return plateau_of(self.solver, initial, parameters)
 
     def generate(self, name: str, output: str | PathLike[str] = ".", force: bool = False) -> Path:
-        """Write the equations as the solver module NAME.py, which needs numpy and numba only.
+        """Write the solver module NAME.py, which needs only math, numpy and numba.
 
         Args:
             name: The name of the module.
@@ -241,10 +246,13 @@ class StatedSystem(Language):
         """Return the equations as source in another language.
 
         Args:
-            to: A language, ``"c"``, ``"python"`` (NumPy), …: ``symderiv export --help`` names all;
-                not LaTeX.
-            output: A file to write it to.
+            to: The language: ``"c"``, ``"python"`` (NumPy), …; ``symderiv export --help`` lists
+                all. LaTeX is not possible.
+            output: The file to write; None writes nothing.
             force: Replace a file that symderiv did not write.
+
+        Returns:
+            The source.
 
         Raises:
             NotYetError: A mean has no closed form.
@@ -260,7 +268,8 @@ def asked_times(
     """Return the times at which results are wanted.
 
     Raises:
-        InputError: Not one of ``end`` and ``alpha`` was given, or the times do not ascend.
+        InputError: Both of ``end`` and ``alpha`` were given, or neither, or the times do not
+            ascend.
     """
     if (end is None) == (alpha is None):
         raise InputError("give either end or alpha", argument="end")

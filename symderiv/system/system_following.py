@@ -124,7 +124,7 @@ class FollowedSystem(Followed):
     def condition(self, event: Event, seen: SeenRun | None = None) -> Condition | None:
         if not event.condition:
             raise InputError(
-                "ends of plateaus are not known of systems; give a condition such as "
+                "systems have no events at the ends of plateaus; give a condition such as "
                 f"{self.readable.example}",
                 argument="events",
             )

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 PER_UNIT_OF_TIME = 50
-"""How often averages in coefficients are measured in a time of 1; they move by as much between."""
+"""The number of times that averages in coefficients are measured in a time of 1; they move by as
+much between."""
 
 _COMPONENTS = 4  # the stream that examples of mixtures are assigned to components by
 

@@ -273,10 +273,10 @@ def test_one_to_one_outputs_are_linear() -> None:
         ({}, {"prior": "cauchy"}, "prior: 'cauchy' is not one of"),
         ({}, {"output": "sign(z1"}, "output: "),
         ({"teachers": 2}, {"output": "sign(z1)"}, "output: has 1 fields, but"),
-        ({"teachers": 4}, {}, "teachers: what is possible is known for at most 3"),
-        ({"activation": "erf", "teachers": 2}, {}, "output: what is possible is known for func"),
-        ({"momentum": 0.5}, {}, "kind: what is possible with"),
-        ({"inputs": sd.Spectrum([1.0, 2.0])}, {}, "inputs: what is possible with spectrum"),
+        ({"teachers": 4}, {}, "teachers: must be at most 3 for Bayes"),
+        ({"activation": "erf", "teachers": 2}, {}, "output: must be a function of signs"),
+        ({"momentum": 0.5}, {}, "kind: Bayes-optimal learning with"),
+        ({"inputs": sd.Spectrum([1.0, 2.0])}, {}, "inputs: Bayes-optimal learning from spectrum"),
     ],
 )
 def test_what_is_not_known_is_refused(

@@ -129,7 +129,7 @@ def test_what_cannot_be_best_of_a_system_is_refused() -> None:
     for arguments, words in (
         ({"name": "kappa", "end": 1.0}, "'kappa' is not a parameter; there are eta, noise"),
         ({"name": "eta"}, "must be given with goal='error'"),
-        ({"name": "eta", "end": 1.0, "observable": "along"}, "only what is positive"),
+        ({"name": "eta", "end": 1.0, "observable": "along"}, "must be positive to be minimised"),
         ({"name": "eta", "end": 1.0, "observable": "other"}, "error, along"),
     ):
         with pytest.raises(InputError, match=words):

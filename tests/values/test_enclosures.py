@@ -411,7 +411,7 @@ def test_what_cannot_be_proved_is_refused(activation: str, radius: float, words:
                     dimension=2, probabilities=[1 / 2] * 2, eigenvalues=[[1], [2]]
                 )
             },
-            "^inputs: of several classes have no Jacobian and no enclosure yet$",
+            "^inputs: must be of one class; for several there is no Jacobian and no enclosure yet$",
         ),
     ],
 )

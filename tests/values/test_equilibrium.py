@@ -277,7 +277,7 @@ def test_equilibria_are_shown_drawn_and_kept() -> None:
         ({"activation": "abs(sin(x))"}, {"alpha": [1]}, NotYetError, "roots of a polynomial"),
         ({"activation": "tanh(50*x)"}, {"alpha": [1]}, NotYetError, "activation: tanh"),
         ({"loss": "logistic", "target": "sign"}, {"alpha": [1]}, NotYetError, "not known yet"),
-        ({"students": 7}, {"alpha": [1]}, NotYetError, "students: the free energy"),
+        ({"students": 7}, {"alpha": [1]}, NotYetError, "students: must be at most 6 for the free"),
     ],
 )
 def test_what_has_no_free_energy_is_refused(

@@ -152,12 +152,16 @@ def test_the_best_ridge_has_the_smallest_error() -> None:
     [
         ({}, {"ridge": 0.0}, "ridge: must be above 0"),
         ({}, {"alpha": [0.0, 1.0]}, "alpha: must be above 0"),
-        ({"students": 2}, {}, "students: minima of risks are known for one student"),
-        ({"activation": "erf"}, {}, "activation: minima of risks are known"),
-        ({"teachers": 2}, {}, "teachers: minima of risks are known for one teacher"),
-        ({"momentum": 0.5}, {}, "kind: minima of risks with"),
-        ({"loss": "logistic", "target": "sign"}, {"output": "sign(z) + 1"}, "loss: minima of the"),
-        ({"loss": "huber"}, {"output": "sign(z)"}, "loss: minima of huber are not known"),
+        ({"students": 2}, {}, "students: empirical risk is minimised for one student"),
+        ({"activation": "erf"}, {}, "activation: empirical risk is minimised"),
+        ({"teachers": 2}, {}, "teachers: must be 1 for empirical risk"),
+        ({"momentum": 0.5}, {}, "kind: empirical risk with"),
+        (
+            {"loss": "logistic", "target": "sign"},
+            {"output": "sign(z) + 1"},
+            "loss: the logistic",
+        ),
+        ({"loss": "huber"}, {"output": "sign(z)"}, "loss: huber has kinks"),
     ],
 )
 def test_what_is_not_known_is_refused(

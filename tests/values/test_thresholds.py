@@ -208,7 +208,7 @@ def test_what_is_not_served_is_said() -> None:
         sd.thresholds(3)
     with pytest.raises(NotYetError, match="target: has 5 fields"):
         sd.thresholds("z1*z5")
-    with pytest.raises(sd.InputError, match="means given y are there only"):
+    with pytest.raises(sd.InputError, match="known only if the generative exponent is 2"):
         sd.thresholds("z").plot()
 
 

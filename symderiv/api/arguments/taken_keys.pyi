@@ -139,32 +139,31 @@ class SolveKeys(TypedDict, total=False):
     """whether a few nodes represent many eigenvalues; auto does so where the accuracy allows it
     ("auto", "on", "off"; "auto" when left out)."""
     sensitivities: Sequence[str]
-    """names of numbers by which order parameters, the generalisation error and what a system
-    observes are differentiated at all times. Of a problem these are its arguments, as
-    ``learning_rate``, ``label_noise`` or ``exponent``, and ``learning_rate_twice`` for second
-    derivatives; of a system parameters (``eta``), initial values that are one number
-    (``initial.u``) and arguments of models (``inputs.x.exponent``). See
+    """names of numbers. Order parameters, the generalisation error and observables are
+    differentiated with respect to them at all times. For a problem these are its arguments, such as
+    ``learning_rate``, ``label_noise`` or ``exponent``, and ``learning_rate_twice`` for the second
+    derivative. For a system they are parameters (``eta``), initial values that are one number
+    (``initial.u``) and arguments of input models (``inputs.x.exponent``). See
     :meth:`Trajectory.sensitivity`."""
     events: Sequence[str | Event]
-    """conditions on order parameters, as ``"generalization_error < 1e-3"``, ``"R[1,1] >
-    2*R[1,2]"``, or ``"error < 1e-3"`` of what a system observes, or events made by
-    :func:`symderiv.event`: the first time at which each of them holds is located, and
-    differentiated by what ``sensitivities`` names; see :attr:`Trajectory.events`. Of steps over
-    batches of a system it is the first step after which it holds, without derivatives."""
+    """conditions on order parameters and observables, such as ``"generalization_error < 1e-3"`` or
+    ``"R[1,1] > 2*R[1,2]"``, or events made by :func:`symderiv.event`. The first time at which each
+    of them holds is located, and differentiated with respect to ``sensitivities``; see
+    :attr:`Trajectory.events`. For steps over batches it is the first step after which the condition
+    holds, without derivatives."""
     until: str | Event | None
-    """an event at which the run ends. Its time is the last of the run; a run on which it does not
-    happen goes on to its end, with a warning."""
+    """an event at which the run ends. If it does not happen, the run goes on to its end, with a
+    warning."""
     certify: bool | str | PathLike[str] | Output | None
-    """also prove the run, if all means are closed: ``enclosures["R"]`` and those of the other
-    arrays are balls that contain the exact order parameters and errors at all times, and the times
-    of events are enclosed; see :attr:`Trajectory.enclosures` and
-    :class:`symderiv.api.results.equations.certified.Enclosure`. A file instead of True: also write
-    the proof there, see :meth:`Trajectory.certificate`."""
+    """True also proves the run, if all means have closed forms. ``enclosures["R"]`` and the other
+    enclosures are then balls that contain the exact order parameters and errors at all times, and
+    the times of events are enclosed; see :attr:`Trajectory.enclosures` and
+    :class:`symderiv.api.results.equations.certified.Enclosure`. The name of a file also writes the
+    proof there, see :meth:`Trajectory.certificate`."""
     radius: float | None
     """the largest radius of these balls, between 1e-200 and 1e-3; 1e-12 when left out."""
     digits: int | None
-    """number of decimal places that the balls fix, instead of ``radius``, which is then
-    10^-digits."""
+    """the number of decimal places that the balls fix; the radius is then 10^-digits."""
 
 class FluctuationKeys(TypedDict, total=False):
     end: float | None
@@ -411,8 +410,8 @@ class SweepKeys(TimedGridKeys, total=False):
     scheduler: str | None
     """the address of a running Dask cluster."""
     workers: int | None
-    """processes of this machine; 0 for this one alone, on all its processors. The default depends
-    on the number of points: one per processor from 50000 points on."""
+    """number of worker processes on this machine; 0 computes in this process, on all processors.
+    When left out, 0 for fewer than 50000 points, and otherwise one per processor."""
     force: bool
     """replace a sweep of another problem."""
     fresh: bool
@@ -420,24 +419,26 @@ class SweepKeys(TimedGridKeys, total=False):
     progress: Progress
     """see :meth:`symderiv.Problem.solve`."""
     notice: Any
-    """called with a line that says where the sweep runs, and with one for each damaged part."""
+    """a function that is called with a line that says where the sweep runs, and with one line for
+    each damaged part."""
 
 class MapKeys(TimedGridKeys, total=False):
     resolution: int
-    """cells along a side of which only the ends are given: ``coarse`` times a power of 2, at most
-    2048."""
+    """the number of cells along a key for which only a range is given: ``coarse`` times a power of
+    2, at most 2048."""
     coarse: int
-    """number of rectangles along each side that are tried first; a region inside one of them may be
+    """the number of cells along each key that are tried first; a region inside one of them may be
     missed."""
     change: float | None
-    """largest change of the quantity that does not count, of its decimal logarithm where it spans
-    decades; a twentieth of its range when left out. Not for kinds."""
+    """the largest difference between the corners of a cell that is not refined, for quantities that
+    are numbers. When left out, a twentieth of the range. For quantities that span decades it is a
+    difference of decimal logarithms."""
     kinds: bool | None
-    """a function gives kinds, and only whether they are equal counts."""
+    """True if a quantity that is a function returns names of kinds."""
     check: int
-    """points of the full grid, drawn at random, that are solved to compare."""
+    """the number of random points of the full grid that are solved and compared with the map."""
     checkpoint: Any
-    """see :meth:`symderiv.Problem.solve`; for quantities with a name. Runs that it has are not
-    solved again."""
+    """see :meth:`symderiv.Problem.solve`; only for quantities with a name. Runs in the checkpoint
+    are not solved again."""
     progress: Progress
     """see :meth:`symderiv.Problem.solve`."""

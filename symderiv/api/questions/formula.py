@@ -61,11 +61,11 @@ class FormulaCheck(Shown):
     """The outcome of comparing a printed formula with an expectation.
 
     Args:
-        what: What is averaged, and how it was understood.
-        formula: The formula as it was understood, definitions put in.
-        definitions: The definitions that came with it.
-        found: Both sides at all points.
-        notes: What was not read of the text that was pasted.
+        what: The expectation, as symderiv understood it.
+        formula: The formula, as symderiv understood it, with definitions inserted.
+        definitions: The definitions that were given with it.
+        found: The values of both sides at all points.
+        notes: The parts of the pasted text that symderiv did not read.
     """
 
     what: _What
@@ -99,7 +99,7 @@ class FormulaCheck(Shown):
 
     @property
     def arithmetic(self) -> str:
-        """The libraries in which both sides were computed, and so the basis of the verdict."""
+        """The libraries with which both sides were computed."""
         if self.found.evaluated is None:
             return arithmetic()
         libraries = f"{arithmetic_of('mpmath')} and {arithmetic_of('sympy')}"
@@ -107,7 +107,7 @@ class FormulaCheck(Shown):
 
     @property
     def correct_form(self) -> sp.Expr | None:
-        """The engine's own closed form; None if it has none."""
+        """The closed form that symderiv derives; None if there is none."""
         return None if self.found.expectation is None else self.found.expectation.value
 
     def to_dict(self) -> dict[str, Any]:

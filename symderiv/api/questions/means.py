@@ -80,7 +80,7 @@ def mean(
 @public
 @following("integrating")
 def i2(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGITS) -> Expectation:
-    """I2 = E[g(u) h(v)], the integral of the generalisation error.
+    """Return I2 = E[g(u) h(v)], the integral of the generalisation error.
 
     Args:
         g: An activation: a name ("erf" is erf(x/sqrt(2)), "relu", "tanh", ...), a formula in x, or
@@ -103,7 +103,9 @@ def i2(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGI
 @public
 @following("integrating")
 def i3(g: Any, h: Any = None, covariance: Any = None, digits: int = DEFAULT_DIGITS) -> Expectation:
-    """I3 = E[g'(u) v h(w)], the integral of the drift; arguments as :func:`i2`, fields (u, v, w).
+    """Return I3 = E[g'(u) v h(w)], the integral of the drift.
+
+    The arguments are those of :func:`i2`; ``covariance`` is that of (u, v, w).
 
     Example:
         >>> i3("linear").closed_form
@@ -122,7 +124,7 @@ def i4(
     covariance: Any = None,
     digits: int = DEFAULT_DIGITS,
 ) -> Expectation:
-    """I4 = E[g'(u) h'(v) k(w) l(z)], the integral of the noise term.
+    """Return I4 = E[g'(u) h'(v) k(w) l(z)], the integral of the noise term.
 
     Args:
         g, h, k, l: Activations as in :func:`i2`, one for all slots or one for each.
@@ -145,7 +147,7 @@ def integral(
     covariance: Any = None,
     digits: int = DEFAULT_DIGITS,
 ) -> Expectation:
-    """I2, I3 or I4 by name, with arguments named as the options of the command ``integral``.
+    """Return I2, I3 or I4 by name, with the arguments of the command ``integral``.
 
     Args:
         which: "i2", "i3" or "i4".

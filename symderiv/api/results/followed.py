@@ -87,7 +87,9 @@ class FollowedStudy(Followed):
     def direction(self, name: str, numbers: Mapping[str, float] | None = None) -> Direction:
         along = super().direction(name, numbers)
         if not (np.any(along.state) or np.any(along.parameters)):
-            raise InputError(f"{name!r} does not change this run", argument="sensitivities")
+            raise InputError(
+                f"{name!r} does not change this run; leave it out", argument="sensitivities"
+            )
         return along
 
     def directions(self, sensitivities: Iterable[str]) -> dict[str, Direction]:
@@ -98,7 +100,7 @@ class FollowedStudy(Followed):
         twice = [name for name in directions if name + TWICE in sensitivities]
         if twice and not self.flow.course.plain:
             raise NotYetError(
-                "second derivatives are not known of what changes in time; leave them out",
+                "second derivatives are not known for problems that change in time; leave them out",
                 argument="sensitivities",
             )
         if not twice:

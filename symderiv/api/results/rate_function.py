@@ -134,8 +134,8 @@ def flow_at(study: Study, start: Initial) -> Flow:
     for key in ("task", *keys_acting("time", "steps")):
         if key in study.rule_keys:
             raise InputError(
-                "makes the rates depend on more than the state; only solve takes it, without "
-                "certify",
+                "makes the rates depend on more than the state; leave it out, or use solve "
+                "without certify",
                 argument=key,
             )
     check_equations(start)

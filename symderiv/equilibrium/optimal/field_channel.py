@@ -21,7 +21,8 @@ def _checked(V: np.ndarray) -> float:
     v = float(V[0, 0])
     if v < _FINEST:
         raise NotYetError(
-            f"fields known up to a variance of {v:.1g} are not resolved; ask for smaller alpha",
+            f"the fields are known so well (to a variance of {v:.1g}) that sums do not resolve it; "
+            "ask for smaller alpha",
             argument="alpha",
         )
     return v
@@ -97,7 +98,8 @@ class NoisyFieldChannel(OneFieldMeans):
         self.step = step
         if self.y.size > 20000:
             raise NotYetError(
-                f"noise of size {noise:g} is too small beside y to be resolved", argument="output"
+                f"noise of size {noise:g} is too small to be resolved; take more noise, or none",
+                argument="output",
             )
 
     def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:

@@ -109,7 +109,10 @@ def proximal_of(name: str, loss: sp.Expr) -> Proximal:
     if name == "hinge":
         return HingeProximal()
     if loss.has(sp.Abs, sp.sign, sp.Heaviside, sp.Max, sp.Min):
-        raise NotYetError(f"minima of {name} are not known yet; it has kinks", argument="loss")
+        raise NotYetError(
+            f"{name} has kinks, and its minima are not known yet; take hinge or a smooth loss",
+            argument="loss",
+        )
     return SmoothProximal(loss)
 
 

@@ -345,7 +345,8 @@ def _smooth(target: FewFieldTarget, orders: Orders, fine: int) -> LevelMeans:
     else:
         if g.atoms(sp.Abs, sp.sign):
             raise NotYetError(
-                "kinks of two fields with additive noise are not known", argument="target"
+                "a function of two fields with kinks and additive noise is not known yet",
+                argument="target",
             )
         z, w = normal_steps(7.5, 0.14 / 1.3**fine)
         points = np.array(np.meshgrid(z, z, indexing="ij")).reshape(2, -1)
@@ -357,7 +358,8 @@ def _smooth(target: FewFieldTarget, orders: Orders, fine: int) -> LevelMeans:
     y = np.arange(values.min() - 8.5 * noise, values.max() + 8.5 * noise, step)
     if y.size * weights.size > 2e8:
         raise NotYetError(
-            f"noise of size {noise:g} is too small beside y to be resolved", argument="target"
+            f"noise of size {noise:g} is too small to be resolved; take more noise, or none",
+            argument="target",
         )
     rows = np.vstack([np.ones_like(weights), _hermite(orders, points)]) * weights
     sums = np.hstack(

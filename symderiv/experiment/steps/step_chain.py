@@ -177,7 +177,7 @@ class Space:
             return self
         if method == "gram" and drawn > _MOST_INPUTS:
             raise NotYetError(
-                f'"gram" does not know {drawn} vectors in a step; use "vectors"', argument="method"
+                f'"gram" cannot take {drawn} vectors in a step; use "vectors"', argument="method"
             )
         many = max(1, self.vectors // (3 * drawn))
         roomy = self.counts[self.counts > self.vectors + drawn]

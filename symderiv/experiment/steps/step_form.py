@@ -31,7 +31,7 @@ _VALUES = ("field", "overlap", "scalar", "latent", "given", "parameter")
 _TIME = ("number", "alpha")
 
 Name = tuple[str, Unit | None]
-"""What a vector, an input or a number is called, # for the number of its unit, and the unit."""
+"""The name of a vector, an input or a number, with # for the number of its unit, and the unit."""
 
 
 _Steps = list[tuple[Array, Assignment]]

@@ -253,7 +253,10 @@ def _check(study: Study, start: Initial) -> None:
             argument="data.dimension",
         )
     if training.normalise == "sphere" and np.min(np.diag(start.state.Q)) <= 0.0:
-        raise InputError("a student of length 0 has no sphere", argument="training.normalise")
+        raise InputError(
+            "cannot keep a student of length 0 on a sphere; give a positive student_std",
+            argument="training.normalise",
+        )
 
 
 def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
@@ -281,7 +284,7 @@ def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
         if span.span:
             if steps.study.rule_keys and not np.all(alive):
                 raise NotYetError(
-                    '"gram" does not know eigenvalues of 0 together with '
+                    '"gram" cannot take eigenvalues of 0 together with '
                     f'{steps.study.rule_keys[0]}; use "vectors"',
                     argument="method",
                 )

@@ -22,11 +22,11 @@ class Simulation(Curves):
 
     Args:
         alpha: requested times that all runs have reached, shape (P,).
-        examples: the whole numbers of examples nearest to N alpha, at which the runs reported,
-            (P,).
-        Q, R, v, generalization_error: of every run, shapes (runs, P, K, K), (runs, P, K, M),
+        examples: the numbers of examples at which the order parameters were computed, the whole
+            numbers nearest to N alpha, shape (P,).
+        Q, R, v, generalization_error: arrays of every run, shapes (runs, P, K, K), (runs, P, K, M),
             (runs, P, K), (runs, P); the error is computed from Q, R, T, v, not from examples.
-        T, teacher_weights: shapes (M, M), (M,); shared by all runs.
+        T, teacher_weights: shapes (M, M), (M,), the same for all runs.
         further: the other order parameters of every run, with an axis of the runs in front.
         cause: "done", "not-a-number" or "interrupted".
         message: one line that says how the runs ended.
@@ -49,6 +49,7 @@ class Simulation(Curves):
 
     @property
     def succeeded(self) -> bool:
+        """True if all runs reached the last time."""
         return self.cause == "done"
 
     def times(self) -> np.ndarray:

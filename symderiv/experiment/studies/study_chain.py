@@ -14,7 +14,8 @@ from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.initial import RUNS, LatentVectors, stream
 
 PER_UNIT_OF_TIME = 50
-"""How often root mean squares are measured in a time of 1; the curves move by as much between."""
+"""The number of times that root mean squares are measured in a time of 1; the curves move by as
+much between."""
 
 _TASKS = 6  # the stream that examples of mixtures are assigned to tasks by
 

@@ -19,9 +19,9 @@ class View(Protocol):
 
     g: Gaussian
     folded: bool
-    """Whether the forms are written for generated code."""
+    """True if the forms are written for generated code."""
     shifted: bool
-    """Whether means of signs are arguments of that code: of any size, and near any alignment."""
+    """True if means of signs are arguments of that code: of any size, and near any alignment."""
 
     def weight(self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions) -> sp.Expr:
         """Return a polynomial in conditional entries, which multiplies the density of ``given``."""

@@ -84,7 +84,9 @@ class LocatedEvents(list[LocatedEvent]):
             if key in (each.name, each.condition):
                 return each
         names = ", ".join(repr(each.name) for each in self) or "none"
-        raise InputError(f"{key!r} was not asked for, but {names}", argument="event")
+        raise InputError(
+            f"{key!r} is not an event of this run; its events: {names}", argument="event"
+        )
 
 
 class FollowedResult:
@@ -121,7 +123,7 @@ class FollowedResult:
         if key not in self.further:
             known = [each for each in self.further if BY in each]
             raise InputError(
-                f"{key!r} was not followed; this run has {', '.join(known) or 'no derivatives'}",
+                f"{key!r} was not asked for; this run has {', '.join(known) or 'no derivatives'}",
                 argument="parameter",
             )
         return self.further[key]

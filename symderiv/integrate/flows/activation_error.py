@@ -59,7 +59,7 @@ def activation_warnings(
 
 
 NEAR = 0.2
-"""From which part of a tolerance on an error of the equations is worth a warning."""
+"""The part of a tolerance above which an error of the equations is worth a warning."""
 BY_RULE = "the means in the equations are computed with an error (largest found)"
 
 

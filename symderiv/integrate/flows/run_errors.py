@@ -381,13 +381,13 @@ def why_missed(asked: float, best: MeasuredRun, study: Study | None = None) -> s
         one = data is None or len(data.components) == 1
         plain = study is not None and not study.rule_keys and one
         how = (
-            f": symderiv.integrate.flows.moment_check.solve_moments(study, digits={wanted}) does"
+            f" (symderiv.integrate.flows.moment_check.solve_moments(study, digits={wanted}))"
             if plain
             else ""
         )
         return (
-            f"{said}: what differs by rounding grows {grown:.0e}-fold on the way, as on a plateau, "
-            "and smaller steps do not help; start with larger differences between the "
+            f"{said}: rounding errors grow {grown:.0e}-fold along the run, as on a plateau, and "
+            "smaller steps do not help; start with larger differences between the "
             f"{units}, end earlier, or compute with {digits} digits{how}"
         )
     wider = 10.0 ** math.ceil(math.log10(best.reached)) if best.reached > 0.0 else asked

@@ -143,7 +143,8 @@ class VariedRun(ABC):
         result = driven(pieces, "auto", flow.step_limits(tolerance))
         if result.reached < asked.size:
             raise InputError(
-                f"the run ends at alpha = {result.last_alpha:.6g}", argument="time.end"
+                f"the run stopped at alpha = {result.last_alpha:.6g}; ask for an earlier end",
+                argument="time.end",
             )
         return result.results
 
@@ -335,8 +336,8 @@ def differences_by(
         there = course_of(number)
         if not there.same(here):
             raise NotYetError(
-                f"{name!r} changes the time of a jump or of a step, or inputs that tasks share, "
-                "by which there are no derivatives yet",
+                f"{name!r} changes the time of a jump or of a step, or inputs that tasks share; "
+                "there are no such derivatives yet; leave it out",
                 argument="sensitivities",
             )
         return there.begin, there.flat

@@ -107,7 +107,8 @@ def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
     """
     if isinstance(flow, ComponentsFlow):
         raise NotYetError(
-            "of several classes have no Jacobian and no enclosure yet", argument="inputs"
+            "must be of one class; for several there is no Jacobian and no enclosure yet",
+            argument="inputs",
         )
     study = flow.study
     rule = rule_of(study).rule if study.rule_keys else PLAIN

@@ -25,20 +25,19 @@ REPEATED = (
     "difference to the same integration with a ten times larger tolerance, and three quarters of "
     "that to a worse one whose start differs by more than rounding"
 )
-"""How a tolerance was measured that ``tolerance_reached`` states."""
+"""The ``tolerance_method`` of a run that was made again with a smaller tolerance."""
 
 ESTIMATED = (
     "estimate: difference to the same integration with a larger tolerance, from a start that "
     "differs by more than rounding"
 )
-"""How it was estimated: by the difference as it is, many times the error where it is in proportion
-to the tolerance."""
+"""The ``tolerance_method`` of a run that was compared with a less accurate one."""
 
 PROVED = "bound, proved by balls that contain the exact solution at these times"
-"""Whether the number is a bound: so it is for runs that were certified."""
+"""The ``tolerance_method`` of a certified run, whose ``tolerance_reached`` is a bound."""
 
 LOCAL_SUM = "sum of the estimated local errors"
-"""What stands in its place where nothing was measured: how errors grow is not in it."""
+"""The ``tolerance_method`` of a run without a second one; the growth of errors is left out."""
 
 # Arrays per eigenvalue up to this size are written without being asked for.
 _AUTOMATIC_BYTES = 64 * 2**20
@@ -49,32 +48,35 @@ class Trajectory(FollowedResult, Curves):
     """Learning curves: the order parameters and the error over time.
 
     Args:
-        alpha: the times; all that were asked for if ``cause`` is "done".
-        Q, R, v: shapes (P, K, K), (P, K, M), (P, K).
+        alpha: the times, shape (P,); all that were asked for if ``cause`` is "done".
+        Q, R, v: the order parameters, shapes (P, K, K), (P, K, M), (P, K).
         T: teacher covariance, shape (M, M).
-        teacher_weights: shape (M,).
-        generalization_error: shape (P,); absolute error of the order of 1e-16 beside that of Q, R.
+        teacher_weights: output weights of the teacher, shape (M,).
+        generalization_error: E[(student − teacher)²]/2 without noise, shape (P,). Its absolute
+            error is that due to Q and R, plus rounding of the order of 1e-16.
         student_overlap, cross_overlap: the overlaps per eigenvalue, shapes
             (P, L, K, K), (P, L, K, M).
         initial, final: the states at alpha = 0 and at ``alpha_end``.
         alpha_end: the time of the last accepted step.
         cause: "done", "not-a-number", "step-underflow", "cone-left", "step-limit", "interrupted".
         message: one line that says how the run ended.
-        steps, rejected, rhs_evaluations: sums over all integrations that were made, with the check
-            of the error.
-        tolerance_reached: largest error of Q, R, v over the times of the result, relative to
-            max Q, sqrt(max Q max T) and max v at that time, as ``tolerance_method`` measures it.
-        tolerance_kept: not measured to be above the tolerance asked for.
-        error_accuracy: largest relative change of the generalisation error in the same comparison;
-            not a number when there is nothing to compare with. Late in learning the error is a
-            small difference of Q, R and T, and is less accurate than they are.
+        steps, rejected, rhs_evaluations: numbers of accepted and rejected steps and of right-hand
+            sides, in this integration and in those that estimate its error.
+        tolerance_reached: the largest error of Q, R, v over the times of the result, relative to
+            max Q, sqrt(max Q max T) and max v at that time; ``tolerance_method`` says how it is
+            known.
+        tolerance_kept: False if the error was found to be above the tolerance that was asked for.
+        error_accuracy: the uncertainty of the generalisation error in the same comparison, relative
+            to it, at most over the times; not a number if there was no comparison. Late in learning
+            the generalisation error is a small difference of Q, R and T, and less accurate.
         method: "explicit", "implicit", or "explicit to alpha = ..., then implicit".
         output: the file it was written to, if any.
-        compression: None when all eigenvalues were kept. Otherwise ``initial``, ``final`` and the
-            overlaps per eigenvalue are those of its nodes; Q, R, T and v are as ever.
-        enclosure: the proved balls of a run that was certified, see
-            :class:`symderiv.api.results.equations.certified.Enclosure`; files of runs do
-            not keep them.
+        compression: None if all eigenvalues were kept. Otherwise ``initial``, ``final`` and the
+            overlaps per eigenvalue belong to the nodes that replace eigenvalues; Q, R, T and v have
+            their usual meaning.
+        enclosure: the proved balls of a certified run, see
+            :class:`symderiv.api.results.equations.certified.Enclosure`; files of runs do not
+            contain them.
     """
 
     TITLE: ClassVar[str] = "Order parameters of online learning, integrated"
@@ -103,7 +105,7 @@ class Trajectory(FollowedResult, Curves):
 
     @property
     def succeeded(self) -> bool:
-        """The end was reached and the tolerance was kept."""
+        """True if the run reached its end and kept its tolerance."""
         return self.cause == "done" and self.tolerance_kept
 
     def extend(self, end: float, *, points: int = 50, progress: Progress = None) -> Trajectory:

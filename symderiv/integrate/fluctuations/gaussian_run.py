@@ -34,7 +34,7 @@ one to the next.
 """
 _SUBSTEPS = 4
 _TERMS = 13
-"""Of the series of exponentials of matrices whose norm is 1/2 at most."""
+"""The number of terms of the series of exponentials, for matrices whose norm is 1/2 at most."""
 _DIRECTION = 1e-4
 """Length of differences of the Jacobian, in units of the state."""
 

@@ -26,7 +26,7 @@ Observed = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _PLAIN = StudyRule(LearningRule())
 _DRAWN = ("label_flip", "keep", "evaluation_scale")
 _SHIFTS = (0.0, 0.3183, 0.5772, 0.8713)
-"""Of lattices, the first is that of runs."""
+"""The shifts of lattices; the first is that of runs."""
 
 
 def _means(module: Any, arrays: list[np.ndarray], numbers: list[float], shift: float) -> np.ndarray:

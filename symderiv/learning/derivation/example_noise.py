@@ -108,7 +108,7 @@ MOMENTS: Mapping[sp.Symbol, sp.Expr] = MappingProxyType(
         **{cumulant(order): _of_kept(order) for order in (2, 3, 4)},
     }
 )
-"""What the names of moments and cumulants stand for."""
+"""The definitions of the names of moments and cumulants."""
 
 
 def _joint(group: Sequence[Any], given: Sequence[Any] = ()) -> sp.Expr:

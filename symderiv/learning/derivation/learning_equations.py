@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
 
 EQUATION_ROOMS = ("statement", "learning/rule", "learning/derivation")
-"""What the equations of a rule are derived by."""
+"""The rooms by which the equations of a rule are derived."""
 PLAIN_EQUATIONS = Path(__file__).with_name("plain_equations.pickle")
-"""Those of plain descent, which ``make kernels`` writes."""
+"""The file of the equations of plain descent, which ``make kernels`` writes."""
 
 
 @dataclass(frozen=True)

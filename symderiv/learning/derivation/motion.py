@@ -25,7 +25,7 @@ GRADIENT_SIZE = sp.Symbol("gradient_size", positive=True)
 SEEN = sp.IndexedBase(sp.Symbol("seen_eigenvalue", real=True))
 """The eigenvalues of inputs with the student's noise, until they are written out."""
 STRETCH = sp.IndexedBase(sp.Symbol("stretch", real=True))
-"""What Q_ii would grow by, over Q_ii."""
+"""The relative growth of Q_ii without the constraint."""
 
 Rates = Mapping[sp.Indexed, sp.Expr]
 """Rates by what they are of."""

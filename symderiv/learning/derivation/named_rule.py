@@ -25,8 +25,8 @@ from symderiv.statement.stated_problem import Descent, Statement, Update
 from symderiv.statement.vector_expressions import SlowVector
 
 FEW = {"K": 4, "M": 2}
-"""So many units stand for any number: means have four units of the student at most, free ones
-included, and two of the teacher."""
+"""The numbers of units that stand for any number: means have four units of the student at most,
+free ones included, and two of the teacher."""
 
 Unit = tuple[str, int]
 """The range of a unit, "K" or "M", and its number from 0."""

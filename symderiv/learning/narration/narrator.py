@@ -70,7 +70,7 @@ _OF_FAMILIES = {
     "covariance": "Covariances of the fields of the vectors that the rule adds.",
     "gain": "What an example moves students by along vectors themselves, beside its input.",
 }
-"""Of what is named after families of vectors, by the kind of thing that it is."""
+"""The meaning of quantities that are named after families of vectors, by their kind."""
 _SLOW = {
     "v": "One step on the second layer, whose learning rate carries 1/N.",
     "student_biases": "One step on the biases, whose learning rate carries 1/N; the derivative of "

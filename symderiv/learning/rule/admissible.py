@@ -29,7 +29,8 @@ OUTPUTS = (1e-3, 1e5)
 the activation, or the other way round, is what a module would compute."""
 
 LARGEST_POWER = 6
-"""Of x: the means of four factors have four times as many, and more terms than can be handled."""
+"""The largest power of x: the means of four factors have four times as many, and more terms than
+can be handled."""
 
 _DIGITS = 20
 _ROUNDING = 1e-6

@@ -15,7 +15,7 @@ from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.learning.rule.loss import Loss
 
 OUTPUT, TARGET = sp.symbols("s t", real=True)
-"""What losses are expressions in: the student's output and what it is taught."""
+"""The symbols of losses: the student's output and its target."""
 
 
 @dataclass(frozen=True)

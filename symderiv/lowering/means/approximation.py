@@ -183,4 +183,4 @@ def _numeric(problem: LearningProblem) -> list[NumericActivation]:
 
 
 Approximation = Mixtures | Quadrature
-"""What stands for activations whose means have no closed form."""
+"""The approximation of activations whose means have no closed form."""

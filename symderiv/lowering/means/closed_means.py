@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 X = sp.Symbol("x", real=True)
-"""What functions of one field are functions of."""
+"""The variable of functions of one field."""
 
 
 @dataclass(frozen=True)

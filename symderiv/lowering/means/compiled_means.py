@@ -42,7 +42,7 @@ _KINDS: dict[str, tuple[Any, ...]] = {
     "_means_of_pair": (_RULE, "<f8 2", "<f8 1", ["int64"] * 3, "<f8 3", "<f8 1"),
     "_means_of_plane": (*(_RULE, "<i8 1", ["int64"] * 2, ["int64"] * 2, "<f8 2", "<f8 3"),),
 }
-"""What the functions of a module are called with."""
+"""The arguments with which the functions of a module are called."""
 
 _MANY = """
 

@@ -45,12 +45,13 @@ from symderiv.statement.smooth_pieces import by_sides, in_pieces
 __all__ = ["MOST_NONLINEAR", "Joint", "JointMeans", "mean_by_rule", "rule_for"]
 
 TOLERANCE, LAST_TOLERANCE = 1e-10, 1e-7
-"""What the coarsest rule keeps, relative to means above 1, and the finest where none keeps it."""
+"""The tolerance of the coarsest rule, relative to means above 1, and that of the finest rule if
+none keeps the first."""
 SAFETY, LARGEST_MEAN, LARGEST_CONSTANT = 5.0, 1.0, 1.5
 _SEED = 7
 _RANDOM = {False: {1: 200, 2: 300, 3: 45, 4: 2}, True: {1: 200, 2: 200, 3: 20}}
-"""How many random covariances are tried, by the number of fields that are integrated over, for
-smooth functions and for those with kinks."""
+"""The numbers of random covariances that are tried, by the number of fields that are integrated
+over, for smooth functions and for those with kinks."""
 _FINEST = {
     False: {1: (0.12, 12.0), 2: (0.12, 12.0), 3: (0.25, 12.0), 4: (0.36, 9.0)},
     True: {1: (0.4, 12.0), 2: (0.8, 10.5), 3: (1.2, 9.5)},

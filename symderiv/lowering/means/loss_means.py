@@ -75,7 +75,8 @@ LOSSES = Procedure(
     (),
     template="mean_loss",
 )
-"""What modules compute means with; a rule without a feature has zero, or one, in its place."""
+"""The functions with which modules compute means; a rule without a feature has zero, or one, in its
+place."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,8 @@ def force_rule(step: float, panel: float, tolerance: float, reach: float) -> For
 FEW_POINTS, MANY_POINTS = 4093, 16381
 LATTICE_DIMENSIONS = 6
 COARSER = 2.0
-"""How much longer steps along lines of a lattice may be: its error is far above that of others."""
+"""The factor by which steps along lines of a lattice may be longer: its error is far above that of
+others."""
 
 
 @lru_cache(maxsize=16)

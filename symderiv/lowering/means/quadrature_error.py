@@ -44,13 +44,13 @@ CHOSEN_RULES = Path(__file__).with_name("chosen_rules.pickle")
 """Rules for pairs of activations that have names, see ``ship_rules``."""
 
 LARGEST_VARIANCE = 2.0
-"""Of the fields, for which errors are stated."""
+"""The largest variance of fields for which errors are stated."""
 
 LARGEST_BIAS = 2.0
 """The same, in modulus, of the biases of fields."""
 
 _ROUNDED = 1e-13
-"""What rounding leaves of a mean."""
+"""The relative size of rounding errors of a mean."""
 
 SAFETY = 5.0
 """The stated error in units of the largest found."""

@@ -575,7 +575,7 @@ class Quadrature:
 
 
 MOST_KINKS = 4
-"""Of a factor whose means go over points of planes."""
+"""The most kinks of a factor whose means go over points of planes."""
 
 FINEST_KINKED_SLOPES = 1e-6
 """The finest that is asked of derivatives of means with kinks, where the rule may be limited."""

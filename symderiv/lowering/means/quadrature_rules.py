@@ -27,10 +27,10 @@ exponentials, the last for what has poles nearby."""
 ALONG_LINES, LARGEST_CORRELATION = 0.3, 1.0
 """The correlation of two rests from which means in planes are integrated along lines."""
 NEARLY = 1.5
-"""How much larger the errors of a coarser rule may be than those of the finest, where none keeps a
-tolerance."""
+"""The factor by which the errors of a coarser rule may be larger than those of the finest, if none
+keeps a tolerance."""
 MOST_TAKEN = 3
-"""How many coarser rules are searched for that."""
+"""The number of coarser rules that are searched for this."""
 LAST = 1e-4
 """The share of the largest mean beyond which an error makes means worthless."""
 JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0, 10.5)

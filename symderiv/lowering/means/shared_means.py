@@ -37,7 +37,8 @@ _OF_TWO = (
     Array("curvatures_of_both", ("K", "M"), "E[g''(x_i) h(y_n)] / 2"),
 )
 _KINDS = {(1, 1, 0, 0): "means", (0, 0): "values", (1, 1): "slopes", (2, 0): "curvatures"}
-"""By the orders of factors; behind it stands whose the last two fields are."""
+"""The names of means by the orders of factors; behind them stand the owners of the last two
+fields."""
 
 NOISE_MEANS = Procedure(
     "noise_means",

@@ -81,7 +81,7 @@ def _exp(x: float) -> float:
 NO_OVERFLOW: Mapping[str, Any] = MappingProxyType(
     {"math": SimpleNamespace(**{**vars(math), "exp": _exp})}
 )
-"""For :func:`uncompiled`: exponentials of large numbers are infinite."""
+"""Names for :func:`uncompiled`, in which exponentials of large numbers are infinite."""
 
 
 def view(vector: Floats, start: int, shape: Sequence[int]) -> Floats:
@@ -108,4 +108,4 @@ RUNTIME: dict[str, Any] = {
     "to_inverse_roots": to_inverse_roots,
     "view": view,
 }
-"""What ``symderiv_kernels/fast/runtime.py`` has, in plain Python."""
+"""The names of ``symderiv_kernels/fast/runtime.py`` in plain Python."""

@@ -45,7 +45,7 @@ _WITHOUT = {
     B_TEACHER: 0,
     LATTICE_SHIFT: 0,
 }
-"""What stands for a number of a rule that has no such feature."""
+"""The values of numbers of features that a rule does not have."""
 
 
 def loss_program(equations: LearningEquations, name: str, means: LossMeans) -> Program:

@@ -70,7 +70,7 @@ from symderiv.numerics import GAUSSIAN
 MOTION_ARRAYS = (GRADIENT_SIZE, STRETCH)
 
 WRITTEN_OUT = ("first_layer_gradients", "noise")
-"""Where what the means of a sum share is worth computing once."""
+"""The procedures in which factors that the means of a sum share are worth computing once."""
 
 
 def error_procedures(

@@ -71,7 +71,7 @@ class Averages:
                 taken[average] = self.mean(average.args[0])
             except (DivergentError, NotYetError) as error:
                 missing = isinstance(error, DivergentError)
-                why = "does not exist" if missing else "is not to be had"
+                why = "does not exist" if missing else "cannot be computed"
                 raise NotClosed(
                     f"the mean {_told(average)} {why}: {error}",
                     average=_told(average),
@@ -117,7 +117,7 @@ class Averages:
         """Return a mean; where quadrature needs numbers, those of before and after a jump in time.
 
         Raises:
-            NotYetError: The mean is not to be had.
+            NotYetError: The mean cannot be computed.
         """
         try:
             return self._mean(expression)

@@ -17,7 +17,7 @@ from symderiv.system.means.joint_forms import FormSlot, given_last, scaled
 from symderiv.system.means.product_means import ProductMeans
 
 MOST_FIELDS = 8
-"""More functions in one product are refused: no closed form is to be expected."""
+"""Products of more functions are refused, because no closed form is to be expected."""
 
 
 class TakenApartError(Exception):

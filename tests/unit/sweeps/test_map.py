@@ -234,5 +234,5 @@ def test_what_is_kept_of_another_map_is_not_used(
         assert ["is not used" in line for line in said] == [True]
         fresh = mapped(study, quantity, changed, silent, **options)
         assert found.to_xarray().equals(fresh.to_xarray())
-    with pytest.raises(InputError, match="nobody can tell later whether a function"):
+    with pytest.raises(InputError, match="cannot know later whether a function"):
         mapped(study, lambda a, e: e[-1], over, silent, checkpoint=Checkpoint(path))

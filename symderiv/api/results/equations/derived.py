@@ -40,7 +40,7 @@ class LearningDerivation(Shown):
     derivation: Derivation
 
     def to_dict(self) -> dict[str, Any]:
-        """Formulas, title and one entry per section."""
+        """Return the formulas, the title and one entry per section."""
         formulas = {"activation": self.activation, "teacher_activation": self.teacher_activation}
         return {**formulas, **self.derivation.to_json()}
 

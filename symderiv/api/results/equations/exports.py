@@ -27,18 +27,20 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
 MOST_NUMBERS = 400
-"""Of an example in an exported file; beyond it the example has isotropic inputs."""
+"""The most numbers in an example of an exported file; a larger example has isotropic inputs."""
 # Of a source, in its short form.
 _MOST_LINES = 5
 MOST_TIME = 10.0
-"""Of an example."""
+"""The longest time of an example."""
 
 
 class Export(Answer):
     """An exported source.
 
     Attributes:
-        to: the language; path: the file, or an empty text; sha256: of the source; lines: of it.
+        to: the language.
+        path: the file, or an empty text.
+        sha256, lines: the digest of the source and its number of lines.
     """
 
     _title = "Exported source"

@@ -23,12 +23,12 @@ class Rates(Shown):
 
     Attributes:
         dQ, dR, dv: shapes (K, K), (K, M), (K,).
-        generalization_error: E[(noiseless student − teacher)²]/2 at the state.
+        generalization_error: E[(student − teacher)²]/2 at the state, both without noise.
         d_student_overlap, d_cross_overlap: derivatives of Q_k and r_k per eigenvalue, shapes (L, K,
             K), (L, K, M).
-        db: derivatives of trained biases, shape (K,); None without.
-        dP, dW, dC: derivatives of the overlaps of velocities, which are at rest unless given; None
-            without momentum.
+        db: derivatives of trained biases, shape (K,); None if biases are not trained.
+        dP, dW, dC: derivatives of the overlaps of velocities; None without momentum. Velocities
+            that were not given are zero.
         further: derivatives of the other order parameters of the rule, by their names.
     """
 

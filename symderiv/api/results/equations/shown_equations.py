@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Equation:
-    """left = right, both as LaTeX without dollars, and the right side as a SymPy expression.
+    """An equation: both sides as LaTeX without dollars, and the right side in SymPy.
 
-    The expression is None of definitions that say what a mean is.
+    Attributes:
+        left, right: the two sides as LaTeX.
+        value: the right side as a SymPy expression; None if it only explains what a mean is.
     """
 
     left: str
@@ -40,10 +42,10 @@ class Equation:
 
 @dataclass(frozen=True, repr=False)
 class Equations(Shown):
-    r"""The equations, one on each line, and beneath them the definitions of their terms.
+    r"""The order-parameter equations of a problem, and the definitions of their terms.
 
     Attributes:
-        title: who learns what.
+        title: the title of the equations.
         equations: time derivatives of the order parameters per unit of α, and ε_g.
         definitions: A, B, Γ and the overlaps, in means of products of activations; those with a
             name are the integrals of :func:`symderiv.i2` and :func:`symderiv.i4` of the named
@@ -56,7 +58,7 @@ class Equations(Shown):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Short names of all: dQ, dR, dv, error, A, B, Gamma, …"""
+        """The short names of all equations: dQ, dR, dv, error, A, B, Gamma, …"""
         return tuple(self._named)
 
     @property
@@ -79,7 +81,7 @@ class Equations(Shown):
         return iter((*self.equations, *self.definitions))
 
     def to_sympy(self) -> dict[str, sp.Expr]:
-        """Right sides by short name ("dQ", "dR", "error", "A", …) as SymPy expressions.
+        """Return the right-hand sides by short name ("dQ", "dR", "error", "A", …) in SymPy.
 
         Overlaps are indexed symbols such as Q[i, j], sums are ``sympy.Sum``; means of activations
         are functions I2, I4, … of the names of their fields, which ``definitions`` explain.

@@ -28,8 +28,8 @@ class Verdicts(PrintedResult, Answer):
     """Claims of papers, each with its verdict.
 
     Attributes:
-        claims: records with paper, equation, printed form, statement, verdict, evidence.
-        unsettled: how many claims could not be settled, whether shown or not.
+        claims: dictionaries with paper, equation, printed form, statement, verdict, evidence.
+        unsettled: the number of claims that could not be settled, whether they are shown or not.
     """
 
     _title = "Verified claims"
@@ -51,7 +51,7 @@ class Verdicts(PrintedResult, Answer):
         they use.
 
         Raises:
-            InputError: a claim is of a paper that is not of the library.
+            InputError: a claim belongs to a paper that is not in the library.
         """
         from symderiv.api.results.equations.citations import citation_of_claims
 
@@ -90,16 +90,19 @@ def verify(
     processes: int = 0,
     progress: Progress = None,
 ) -> Verdicts:
-    """Check a paper's printed equations against the engine's own derivation; takes minutes.
+    """Check the printed equations of a paper against symderiv's own derivation.
+
+    One paper takes 4 to 39 s on two cores.
 
     Args:
         paper: a paper of the library or a .toml file of claims; all papers when left out.
-        equation: one equation of it, as printed, with mutants and explained in full.
-        verdict: show only claims with this verdict, or one of these (holds, approximate, misprint,
-            false, definition, not-checkable).
-        thorough: also claims that need simulations; takes minutes.
-        mutants: also try small changes of every statement that passed.
-        processes: their number, 0 for one per processor.
+        equation: the number of one equation, as printed; its claims are explained in full, with
+            mutants.
+        verdict: show only claims with this verdict, or with one of several (holds, approximate,
+            misprint, false, definition, not-checkable).
+        thorough: also check claims that need simulations, which takes minutes.
+        mutants: also try small wrong variants of every statement that passed.
+        processes: the number of processes, 0 for one per processor.
         progress: see :meth:`Problem.solve`.
 
     Raises:

@@ -16,7 +16,8 @@ _KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "bayes-optimal": (bayes_optimal_of, {"prior": "gaussian", "output": None}),
     "erm": (risk_minima_of, {"ridge": None, "output": None}),
 }
-"""What computes each kind, and its own arguments with what they are where they are left out."""
+"""The function that computes each kind, and the arguments that only this kind takes, with their
+defaults."""
 
 
 def statics_of(

@@ -139,16 +139,18 @@ def _states(evolution: Any, states: list[OptimalState]) -> dict[str, Any]:
 def _check(study: Study) -> None:
     allowed = {"training.target", "training.label_flip", "training.loss"}
     for key in sorted(set(study.rule_keys) - allowed):
-        raise NotYetError(f"what is possible with {key} is not known yet", argument="kind")
+        raise NotYetError(
+            f"Bayes-optimal learning with {key} is not known yet; leave it out", argument="kind"
+        )
     if study.data is not None and study.data.model != "isotropic":
         raise NotYetError(
-            f"what is possible with {study.data.model} inputs is not known yet; take "
+            f"Bayes-optimal learning from {study.data.model} inputs is not known yet; take "
             "sd.Isotropic()",
             argument="inputs",
         )
     if study.M > _MOST_TEACHERS:
         raise NotYetError(
-            f"what is possible is known for at most {_MOST_TEACHERS} teachers, not {study.M}",
+            f"must be at most {_MOST_TEACHERS} for Bayes-optimal learning, not {study.M}",
             argument="teachers",
         )
 
@@ -197,8 +199,8 @@ def _channel(target: FewFieldTarget, noise: float, flip: float) -> Channel:
         return SignChannel(target, noise, flip)
     if len(target.fields) > 1 or target.noisy or flip:
         raise NotYetError(
-            "what is possible is known for functions of signs, and of one field with additive "
-            "noise",
+            "must be a function of signs, or of one field with additive noise; Bayes-optimal "
+            "learning of other outputs is not known yet",
             argument="output",
         )
     return NoisyFieldChannel(target, noise) if noise else FieldChannel(target)

@@ -143,14 +143,16 @@ def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None,
     x = activation("linear").expression
     if study.K != 1 or activation(study.student_activation).expression != x:
         raise NotYetError(
-            "minima of risks are known for one student with the activation linear",
+            "empirical risk is minimised for one student with the activation linear only",
             argument="students" if study.K != 1 else "activation",
         )
     allowed = {"training.target", "training.label_flip", "training.loss"}
     for key in sorted(set(study.rule_keys) - allowed):
-        raise NotYetError(f"minima of risks with {key} are not known yet", argument="kind")
+        raise NotYetError(
+            f"empirical risk with {key} is not known yet; leave it out", argument="kind"
+        )
     if study.M != 1:
-        raise NotYetError("minima of risks are known for one teacher", argument="teachers")
+        raise NotYetError("must be 1 for empirical risk", argument="teachers")
     target, noise, flip = output_of(study, output)
     eigenvalues, weights = (np.ones(1), np.ones(1)) if study.data is None else spectrum_of(study)
     asked = loss(study.training.loss)
@@ -158,8 +160,8 @@ def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None,
     if asked.name == "squared":
         if abs(float(weights @ eigenvalues) - 1.0) > 1e-12 or flip:
             raise NotYetError(
-                "minima of the squared loss are known for inputs of variance 1 on average, without "
-                "flips",
+                "with the squared loss empirical risk needs inputs whose mean eigenvalue is 1, and "
+                "no flips of labels",
                 argument="inputs",
             )
         square = HermiteTensors(replace(target, expression=target.expression**2), 1)
@@ -171,7 +173,7 @@ def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None,
         return risk, clean, shown
     if target.in_signs is None or noise or set(SignChannel(target).outputs) != {-1.0, 1.0}:
         raise NotYetError(
-            f"minima of the {asked.name} loss are known for outputs ±1; take target='sign'",
+            f"the {asked.name} loss needs labels ±1 for empirical risk; take target='sign'",
             argument="loss",
         )
     proximal = proximal_of(asked.name, asked.expression)

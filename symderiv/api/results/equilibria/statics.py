@@ -165,13 +165,13 @@ def _check(study: Study, constraint: str) -> None:
     check_annealed(study)
     if max(study.K, study.M) > _MOST_UNITS:
         raise NotYetError(
-            f"the free energy is followed with at most {_MOST_UNITS} units, not "
-            f"{max(study.K, study.M)}",
+            f"must be at most {_MOST_UNITS} for the free energy, not {max(study.K, study.M)}",
             argument="students" if study.K > _MOST_UNITS else "teachers",
         )
     if constraint == "free" and not study.training.weight_decay > 0.0:
         raise InputError(
-            "must be above 0 without the sphere, or lengths of students have no bound",
+            "must be above 0 with constraint='free', because the lengths of students have no bound "
+            "otherwise",
             argument="weight_decay",
         )
 
@@ -185,7 +185,7 @@ def check_annealed(study: Study) -> None:
         )
     if study.network.train_second_layer:
         raise NotYetError(
-            "has output weights in the free energy, which is not known yet; leave it out",
+            "is not possible in equilibrium yet; leave it out",
             argument="train_second_layer",
         )
     if study.data is not None and study.data.model != "isotropic":

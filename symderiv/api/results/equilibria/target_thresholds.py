@@ -64,7 +64,8 @@ class Thresholds(Answer):
         """
         if not self._record["y"]:
             raise InputError(
-                "means given y are there only where the generative exponent is 2 and α_c is known",
+                "has no A(y) to draw: it is known only if the generative exponent is 2 and α_c "
+                "is known",
                 argument="target",
             )
         return drawn("analysis_plots.equilibrium_plots.moment_axes", self._record, ax)
@@ -95,25 +96,26 @@ class Thresholds(Answer):
 @public
 @following("looking for exponents")
 def thresholds(target: Any) -> Thresholds:
-    """Return how hard a target of a few directions of Gaussian inputs is to find.
+    """Return how many examples are needed to find the directions of a target.
 
-    The inputs are standard normal in N dimensions, and z1, …, zr are their projections onto unknown
-    orthonormal directions. Exponents are decided by the Gaussian calculus and by symmetries where
-    y has closed means, else by numbers, and the result says which. α_c comes from means given y,
-    which are derived from the target: closed for functions of signs, else by quadrature over level
-    sets. It is the threshold of Troiani, Dandi, Defilippis, Zdeborová, Loureiro and Krzakala
-    (2024), 1/α_c = sup ‖E[A(y) M A(y)]‖ over M ⪰ 0 of norm 1 with A(y) = E[zzᵀ - 1 | y].
+    The inputs are standard normal in N dimensions, and the target y is a function of z1, …, zr,
+    their projections onto unknown orthonormal directions. If y has closed means, the Gaussian
+    calculus and symmetries decide the exponents, otherwise numbers do; the result says which. The
+    threshold of weak recovery α_c is that of Troiani, Dandi, Defilippis, Zdeborová, Loureiro and
+    Krzakala (2024), 1/α_c = sup ‖E[A(y) M A(y)]‖ over M ⪰ 0 of norm 1 with A(y) = E[zzᵀ - 1 | y].
+    Means given y have closed forms for functions of signs; otherwise they are computed by
+    quadrature over level sets.
 
     Args:
         target: a formula in z1, …, zr with r at most 4 (z is z1), and ``noise``, a standard normal
             variable of its own; or a SymPy expression in these names.
 
     Returns:
-        The exponents and α_c, with 8 digits or more where it is not exact.
+        The exponents, and α_c with at least 8 digits if it is not exact.
 
     Raises:
-        InputError: it is no such formula.
-        NotYetError: it has more than four fields.
+        InputError: the target is not such a formula.
+        NotYetError: the target has more than four fields.
 
     Example:
         >>> import symderiv as sd

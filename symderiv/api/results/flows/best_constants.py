@@ -148,7 +148,7 @@ def _of_error(
             error, slope = reached(value)
             if not error > 0.0:
                 raise InputError(
-                    f"is {error:.3g} at {name} = {value:g}; only what is positive can be best",
+                    f"is {error:.3g} at {name} = {value:g}; it must be positive to be minimised",
                     argument="observable",
                 )
             known[value] = float(np.log(error)), slope / error

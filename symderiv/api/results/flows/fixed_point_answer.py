@@ -33,7 +33,7 @@ NOT_FOLLOWED: dict[str, Any] = {
     "bifurcations": [],
     "curves": [],
 }
-"""What a catalogue has of branches where nothing was followed."""
+"""The entries of a catalogue for branches, if none was followed."""
 UNPROVED = "points are those that were found; that there are no others is not proved"
 
 _VARIES = 2e-3

@@ -28,17 +28,17 @@ class LateLearning(DrawnAnswer):
     """Rates, error curve and exponent close to perfect learning.
 
     Attributes:
-        rates: decay rates per unit α, all 4 L of them ascending; a negative one grows.
-        groups: name, direction and rates of each group.
-        stable: True if no rate is negative. critical_learning_rate: the largest η for which this is
-            so.
+        rates: the 4 L decay rates per unit α, ascending; a deviation with a negative rate grows.
+        groups: name, direction (r, s, q, c) and rates of each group.
+        stable: True if no rate is negative.
+        critical_learning_rate: the largest η at which no rate is negative.
         alpha, generalization_error: times and ε_g, shape (n,), with the terms of second order in
-            the distance where ``accuracy`` says so; generalization_error_first_order: ε_g without
-            these terms.
+            the distance if ``accuracy`` says so.
+        generalization_error_first_order: ε_g without these terms.
         exponent: the exponent fitted in the power-law window, or None.
-        steady_state: the state in which learning ends with label noise: generalization_error (~ η
-            σ² at small η), and distance, the diagonal and the rest of Q - R T⁻¹ Rᵀ. It is None
-            without label noise.
+        steady_state: the state in which learning ends with label noise, None without:
+            generalization_error (~ η σ² at small η), and distance, the diagonal and the other
+            entries of Q - R T⁻¹ Rᵀ.
         matrices: G, H, F of the linearised equations, symbolic in M.
     """
 
@@ -83,8 +83,10 @@ def late(
         full: keep the terms of order η².
         student_std: standard deviation of the initial weights.
         alpha: times; a few in the power-law window when left out.
-        T1, D1: diagonal of the teachers' covariance and sum of the rest of a row.
-        label_noise: σ ≥ 0, with ``full``: learning ends in a steady state beside the teachers.
+        T1, D1: the diagonal entry of the teachers' covariance, and the sum of the other entries of
+            a row.
+        label_noise: σ ≥ 0, only with ``full``; learning then ends in a steady state near the
+            teachers.
 
     Raises:
         InputError: an argument is not acceptable.

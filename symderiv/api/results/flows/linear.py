@@ -36,10 +36,11 @@ _CURVE_POINTS = 240
 
 
 class LinearCurve(DrawnAnswer):
-    """⟨ε_g⟩(α) of a linear network.
+    """The mean generalisation error ⟨ε_g⟩(α) of a linear network.
 
     Attributes:
-        alpha, generalization_error: times and exact means, shape (n,); texts beyond 15 digits.
+        alpha, generalization_error: times and exact means, shape (n,); texts if there are more
+            than 15 digits.
         small_learning_rate: the limit η → 0, shape (n,).
         integral_approximation, integral_error_estimate, integral_error_bound: for a power law the
             integral that approximates this limit, with an estimate and a bound of its error, shape
@@ -49,9 +50,10 @@ class LinearCurve(DrawnAnswer):
         stability_limit: the largest η at which the error does not grow.
         final_error: the error for α → ∞.
         digits_used: number of digits with which the numbers were computed.
-        relative_error_bound, zero_bound, arithmetic: with ``digits`` or another method, proved
+        relative_error_bound, zero_bound: with ``digits`` or another method than "secular", proved
             bounds of the relative error of these numbers, and of the size of those that are shown
-            as zero, and the libraries of ball arithmetic that prove them.
+            as zero.
+        arithmetic: the libraries of ball arithmetic that prove these bounds.
     """
 
     _title = "Exact mean error of a linear network"
@@ -75,25 +77,27 @@ def linear(
     working_digits: int | None = None,
     dimension: int | None = None,
 ) -> LinearCurve:
-    """Return the exact error of a linear network at any η, a mean over teacher and first weights.
+    """Return the exact error of a linear network, averaged over teacher and initial weights.
 
     Args:
         learning_rate: η, positive and below the stability limit.
         alpha: times ≥ 0, examples / N.
         distinct_eigenvalues, exponent: L and β > 0 of inputs with eigenvalues ∝ l^-(1+β), mean 1.
-        student_std: standard deviation of initial weights; the teacher's is 1.
-        trainable: number of directions that are trained, the first ones; all when left out.
-        basis: what the directions are: eigenvectors, coordinates in a random orthonormal basis
-            (seed 0), or the inputs of ``covariance``.
+        student_std: standard deviation of the initial weights; that of the teacher is 1.
+        trainable: the number of directions that are trained, from the first; all when left out.
+        basis: the directions: eigenvectors, a random orthonormal basis (seed 0), or the
+            coordinates of the inputs of ``covariance``.
         covariance: covariance (N, N) or samples (P, N), or a file, instead of a power law.
-        method: the secular equation, the companion matrix of the moments, or the moments followed
-            in time.
+        method: "secular" uses the secular equation, "companion" the companion matrix of the
+            moments, "moments" integrates the moments in time.
         digits: number of digits of the results; beyond 15 they are texts.
-        working_digits: digits of the computation (15: double precision); chosen when left out.
-        dimension: N, at which SGD's exact mean is computed, too (``finite_dimension``).
+        working_digits: digits of the computation (15 is double precision); when left out, symderiv
+            chooses them.
+        dimension: N, for which the exact mean of SGD is computed, too (``finite_dimension``).
 
     Raises:
-        InputError: an argument is not acceptable; ToleranceError: the digits were not reached.
+        InputError: an argument is not acceptable.
+        ToleranceError: the digits were not reached.
 
     >>> import symderiv as sd
     >>> curve = sd.linear(distinct_eigenvalues=4, exponent=1, learning_rate=0.5, alpha=[0, 10])

@@ -21,12 +21,13 @@ _MOMENTS = ("T1", "D1", "T2", "D2")
 
 
 class Plateau(Answer):
-    """The state in which all students are alike, and the escape from it.
+    """The symmetric plateau, at which all students are alike, and the escape from it.
 
     Attributes:
-        R, Q, generalization_error: the plateau; texts beyond 15 digits.
-        unstable_eigenvalue: rate of escape per unit α; escape_time: its inverse, or None.
-        eigenvalues: the groups of the linearised spectrum.
+        R, Q, generalization_error: the fixed point; texts if there are more than 15 digits.
+        unstable_eigenvalue: the rate of escape per unit α, or None.
+        escape_time: the inverse of the rate of escape, or None.
+        eigenvalues: the eigenvalues of the linearised flow in groups.
         closed_forms: R, Q, … symbolic in M, T and D.
         matrices: the linearised matrices, or None.
         full_flow: the plateau with the terms of order η², if ``full`` asked for it. Its unstable
@@ -86,8 +87,8 @@ def plateau(
 ) -> Plateau:
     """Return the symmetric plateau of M students and M teachers with output weights 1/√M.
 
-    With output weights v the activation is v √M g: "sqrt(2)*erf(x/sqrt(2))" for v = 1 and M = 2;
-    :meth:`symderiv.Problem.plateau` makes this change by itself.
+    For output weights v, give the activation v √M g, as in "sqrt(2)*erf(x/sqrt(2))" for v = 1 and
+    M = 2; :meth:`symderiv.Problem.plateau` does this by itself.
 
     The flow is that of first order in η. A learning rate above 1 is refused if the full flow has no
     stationary plateau. Numbers are exact: give decimals and fractions as texts ("1/3"); a float
@@ -97,16 +98,18 @@ def plateau(
         units: number of students and of teachers, M ≥ 2.
         activation: a name or a formula in ``x``.
         learning_rate: η > 0; rates are per unit of α.
-        T1: diagonal of the teachers' moment of order 1, their covariance.
-        D1: sum of the off-diagonal entries of a row of it.
-        T2, D2: diagonal and sum of off-diagonal entries for the moment of order 2.
-        distinct_eigenvalues: instead of moments, L of power-law inputs and the mean random teacher.
-        exponent: with it, β > 0; eigenvalues ∝ l^-(1+β), mean 1.
+        T1: diagonal entry of the teachers' covariance T.
+        D1: sum of the other entries of a row of T.
+        T2, D2: the same numbers for the moment of order 2, Σ_k w_k ρ_k t_k.
+        distinct_eigenvalues: L, for power-law inputs and the mean over random teachers, instead of
+            the four moments.
+        exponent: β > 0, with ``distinct_eigenvalues``; eigenvalues ∝ l^-(1+β), mean 1.
         digits: significant digits, all proved, 1 to 1000.
-        full: also the plateau of the flow with the terms of order η² (``full_flow``).
+        full: add the plateau of the flow with the terms of order η² (``full_flow``).
 
     Raises:
-        InputError: an argument is not acceptable; ToleranceError: the digits were not reached.
+        InputError: an argument is not acceptable.
+        ToleranceError: the digits were not reached.
 
     >>> import symderiv as sd
     >>> found = sd.plateau(units=2, T1=1, D1=0, T2=1, D2=0, digits=6)

@@ -43,11 +43,12 @@ if TYPE_CHECKING:
     from symderiv.system.system_runs import Solver
 
 _GAUSSIAN = 0.2
-"""What the expansion may be for bands, and until where laws begin."""
+"""The largest expansion at which bands have no warning, and up to which laws are Gaussian."""
 _AWAY = 4.0
 """Standard deviations that an event is away from where its law begins."""
 _DISTANCE = 0.06
-"""What noise that a law leaves out may change of its distribution function."""
+"""The largest change of a distribution function by noise that its law leaves out, without a
+warning."""
 _POINTS = 512
 _BENT = 33
 """Times at which the change of the Jacobian within a standard deviation is computed, at most."""
@@ -297,7 +298,8 @@ def fluctuations_at(
     ends = [each.name for each in asked if not each.condition]
     if ends:
         raise InputError(
-            f"{ends[0]!r} has no law; give a condition such as 'generalization_error < 1e-3'",
+            f"the time of {ends[0]!r} has no distribution yet; give a condition such as "
+            "'generalization_error < 1e-3'",
             argument="events",
         )
     conditions = FollowedStudy(study, initial).conditions(asked)

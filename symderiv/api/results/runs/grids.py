@@ -25,13 +25,14 @@ class SweepMade:
 
     Args:
         scheduler: the address of a running Dask cluster.
-        workers: processes of this machine; 0 for this one alone, on all its processors. The
-            default depends on the number of points: one per processor from 50000 points on.
+        workers: number of worker processes on this machine; 0 computes in this process, on all
+            processors. When left out, 0 for fewer than 50000 points, and otherwise one per
+            processor.
         force: replace a sweep of another problem.
         fresh: solve everything again.
         progress: see :meth:`symderiv.Problem.solve`.
-        notice: called with a line that says where the sweep runs, and with one for each damaged
-            part.
+        notice: a function that is called with a line that says where the sweep runs, and with one
+            line for each damaged part.
     """
 
     scheduler: str | None = None
@@ -64,17 +65,18 @@ class MapMade:
     """A way to compute a map.
 
     Args:
-        resolution: cells along a side of which only the ends are given: ``coarse`` times a
-            power of 2, at most 2048.
-        coarse: number of rectangles along each side that are tried first; a region inside one
-            of them may be missed.
-        change: largest change of the quantity that does not count, of its decimal logarithm
-            where it spans decades; a
-            twentieth of its range when left out. Not for kinds.
-        kinds: a function gives kinds, and only whether they are equal counts.
-        check: points of the full grid, drawn at random, that are solved to compare.
-        checkpoint: see :meth:`symderiv.Problem.solve`; for quantities with a name. Runs that it has
-            are not solved again.
+        resolution: the number of cells along a key for which only a range is given: ``coarse``
+            times a power of 2, at most 2048.
+        coarse: the number of cells along each key that are tried first; a region inside one of
+            them may be missed.
+        change: the largest difference between the corners of a cell that is not refined, for
+            quantities that are numbers. When left out, a twentieth of the range. For quantities
+            that span decades it is a difference of decimal logarithms.
+        kinds: True if a quantity that is a function returns names of kinds.
+        check: the number of random points of the full grid that are solved and compared with the
+            map.
+        checkpoint: see :meth:`symderiv.Problem.solve`; only for quantities with a name. Runs in the
+            checkpoint are not solved again.
         progress: see :meth:`symderiv.Problem.solve`.
     """
 

@@ -43,13 +43,13 @@ class Impact(Answer):
 @public
 @following("looking for what rests on the equation")
 def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
-    """Return the claims that fall with an equation because they use it, directly or not.
+    """Return the claims that use an equation, directly or not, and fall if it is wrong.
 
-    Nothing is computed: the edges are read off the papers' files, and those that a claim names as
-    given, calls by an abbreviation or a definition, or lists under ``uses``.
+    A claim uses those that it names as given, those whose abbreviations or definitions it contains,
+    and those that it lists under ``uses``. Nothing is computed.
 
     Args:
-        equation: as printed (``"43"``), for all claims about it, or the name of one of them.
+        equation: the number as printed (``"43"``), for all claims about it, or the name of a claim.
         paper: the paper of the library, or a .toml file of claims; may be left out if only one
             paper of the library has the equation.
 

@@ -51,14 +51,14 @@ class Localisation(Answer):
     """Receptive fields of a network whose output is the mean of K units, over runs.
 
     Attributes:
-        participation_ratio: Σ w⁴/(Σ w²)²: ``mean`` and ``standard_error`` over runs, of the mean
-            over units, and ``runs``, all of them (runs × units). 1/D is flat, 1.5/D a wave, 1 a
-            single site.
-        centre, width: the centre and width of w² on the ring in sites (runs × units); the circular
-            standard deviation.
-        outcomes: the number of fields of each run that are localised, by the threshold
-            (``threshold`` = 9/D), and the numbers of runs in which all, some or none of the units
-            are.
+        participation_ratio: Σ w⁴/(Σ w²)²: ``mean`` and ``standard_error`` over runs of the mean
+            over units, and all values, ``runs`` (runs × units). It is 1/D for D equal weights,
+            1.5/D for a wave and 1 for a single site.
+        centre, width: the centre of w² on the ring and its circular standard deviation, in sites
+            (runs × units).
+        outcomes: the number of localised fields of each run, whose participation ratio is above
+            ``threshold`` = 9/D, and the numbers of runs in which all, some or none of the units
+            are localised.
         converged: True if the flow is at rest, or if participation ratios change by less than 5 %
             over the last quarter of the time.
         loss: mean loss at the end, ½ (f − y)² or the cross-entropy, per run.

@@ -39,8 +39,8 @@ def mapped(
     """
     if callable(quantity) and options.get("checkpoint") is not None:
         raise InputError(
-            "keeps only quantities that have a name, because nobody can tell later whether a "
-            "function is the same; give the name of a quantity",
+            "needs a quantity with a name, because symderiv cannot know later whether a function "
+            "is the same; give the name of a quantity",
             argument="checkpoint",
         )
     asked = study.time if isinstance(study, Study) else study.wanted

@@ -53,32 +53,34 @@ class OneStepErrors(Answer):
 
 
 class OneStep(Setting):
-    """One gradient step on the first layer and ridge on the second, on a mixture with spikes.
+    """One gradient step on the first layer, and ridge regression of the second layer.
 
-    Inputs are of two components of covariance I + Σ_i θ γ_i γ_iᵀ with θ = n^(β(1-α)); the step has
-    the learning rate η = n^(βα). The network, the conditional Gaussian map and the Hermite model
-    are compared on the same data. Each trial draws spikes, teacher, weights and data.
+    Inputs come from two components with covariances I + Σ_i θ γ_i γ_iᵀ with θ = n^(β(1-α)); the
+    step has the learning rate η = n^(βα). The network, the conditional Gaussian map and the Hermite
+    model of arXiv:2503.00856 are compared on the same data. Each trial draws spikes, teacher,
+    weights and data.
 
     Args:
         n: dimension of the inputs.
-        m: examples of the gradient step, and as many others of ridge; n by default.
-        k: neurons; m by default.
-        alpha, beta: weighting and strength, 0 to 1.
+        m: number of examples of the gradient step, and of fresh examples of the ridge regression;
+            n by default.
+        k: number of neurons; m by default.
+        alpha, beta: exponents in θ and η, 0 to 1.
         ridge: λ > 0.
         activation: a name or a formula in ``x`` that does not jump.
         task: labels max(0, ξ·x), or -1 and 1 by component.
-        mixture_weight: share of the first component.
+        mixture_weight: probability of the first component.
         alignment: γ_1·γ_2, -1 to 1.
-        rank: spikes per component.
+        rank: number of spikes per component.
         spikes: "equal" strengths, or "uniform" ones on (0, n^(β(1-α))) with equal traces.
         mean: ‖μ_1‖; μ_2 = -μ_1.
-        trials, seed: independent draws.
-        degree: highest degree of the Hermite model; by default that of the window of β, at most 4.
-        test_samples: fresh examples; 5 m by default.
-        models: which are compared; "network", "conditional_gaussian" and "hermite" by default.
-            "ridge_equations" is the error of ridge on the conditional map by its asymptotic
-            equations, without samples (rank at most 2); "asymptotic" is its average over first
-            layers, of a trial only the strengths are drawn (rank at most 10, mean = 0).
+        trials, seed: number of trials, and the seed of their random numbers.
+        degree: highest degree of the Hermite model; by default the one that β needs, at most 4.
+        test_samples: number of test examples; 5 m by default.
+        models: the models that are compared; "network", "conditional_gaussian" and "hermite" by
+            default. "ridge_equations" is the error of ridge regression on the conditional map from
+            asymptotic equations, without samples (rank at most 2). "asymptotic" is its average over
+            first layers; a trial then draws only the strengths (rank at most 10, mean = 0).
 
     >>> import symderiv as sd
     >>> sd.OneStep(n=50, beta=0.6, trials=2).hermite_degree
@@ -97,7 +99,7 @@ class OneStep(Setting):
 
     @classmethod
     def from_toml(cls, source: str | PathLike[str]) -> OneStep:
-        """Return the setting that a file states, or the text of one.
+        """Return the setting that a file, or the text of one, states.
 
         Args:
             source: the path of a file, or a text of several lines; its keys are the arguments.
@@ -120,11 +122,11 @@ class OneStep(Setting):
         return self._made(self.shortened())
 
     def asymptotic(self) -> RidgeErrors:
-        """Return the error of ridge from equations alone: ``test`` and ``training``, E(y - ŷ)².
+        """Return the error of ridge regression from equations: ``test`` and ``training``.
 
-        The result is deterministic: nothing is drawn, and "uniform" strengths are averaged over.
-        Terms of relative order 1/n are left out; ``docs/notes/one-step.md`` has the measured
-        differences.
+        Both are E(y - ŷ)². Nothing is drawn: the result is averaged over first layers, spikes and
+        teachers, and over "uniform" strengths. Terms of relative order 1/n are left out;
+        ``docs/notes/one-step.md`` has the measured differences.
 
         Raises:
             InputError: components have means, there are more than 10 spikes in each, or the

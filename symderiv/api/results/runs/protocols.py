@@ -177,8 +177,8 @@ def system_optimised(
     steered_flow = on_a_line(flow, asked.bounds, observable)
     if steered_flow is None:
         raise InputError(
-            f"{control!r} cannot change in time here; take a parameter of the statement in which "
-            "the constants of its equations are linear, as initial values and inputs are not",
+            f"{control!r} cannot change in time; take a parameter on which the constants of the "
+            "equations depend linearly, not an initial value or an argument of inputs",
             argument="control",
         )
     return OptimalControl(_searched(steered_flow, asked, update))
@@ -222,7 +222,7 @@ def _searched(flow: ControlledFlow, asked: _Asked, update: Tell) -> dict[str, An
     starts = search.starts(search.constant(), search.greedy())
     if not starts:
         raise InputError(
-            "has no constant in the bounds under which the run stays finite; make them narrower",
+            "the run stays finite for no constant between them; make them narrower",
             argument="bounds",
         )
     scouts = search.scouted(starts)

@@ -98,15 +98,16 @@ def compare(run: Any, other: Any, names: Sequence[str] | None = None) -> Compari
 
     Args:
         run, other: trajectories, simulations, runs and simulations of systems; or two problems.
-        names: curves to compare, as :meth:`Trajectory.plot` takes them; all that both have when
-            left out.
+        names: names of curves, as for :meth:`Trajectory.plot`; when left out, all curves that both
+            have.
 
     Returns:
-        The lists ``keys`` and ``curves`` of what differs, ``to_text()`` with tables of them, and
-        ``plot(*names)``.
+        The lists ``keys`` and ``curves`` of differences. ``to_text()`` returns tables of them, and
+        ``plot(*names)`` draws curves.
 
     Raises:
-        InputError: something has no curves, there is no such curve, or no time is in both.
+        InputError: an argument has no curves, there is no such curve, or the two have no time in
+            common.
 
     >>> import symderiv as sd
     >>> problem = sd.Problem("erf", students=2, teachers=2)

@@ -71,7 +71,7 @@ class StudyFluctuations(Fluctuating):
         check_varies(statement)
         if not set(statement.families) <= _FAMILIES:
             raise NotYetError(
-                "show the teacher through a latent space, for which fluctuations are not known "
+                "have a teacher that acts on latent vectors, for which fluctuations are not known "
                 "yet; use inputs that the teacher sees itself",
                 argument="inputs",
             )
