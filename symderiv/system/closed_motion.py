@@ -202,7 +202,7 @@ def closed(equations: StatedEquations) -> Closed:
     """Return the equations with all averages taken.
 
     Raises:
-        NotClosed: A mean does not exist or is not to be had.
+        NotClosed: A mean does not exist or cannot be computed.
     """
 
     def source(target: SlowVector | sp.Symbol) -> str:
@@ -252,7 +252,7 @@ def _taken(
     """Return expressions with all averages taken, the covariances in them, and the means.
 
     Raises:
-        NotClosed: A mean does not exist or is not to be had.
+        NotClosed: A mean does not exist or cannot be computed.
     """
     means = SlotMeans()
     averages = Averages(asked.law, means)
@@ -260,7 +260,7 @@ def _taken(
     try:
         _ = means.all_functions, means.constants  # chooses the rules of means by quadrature
     except NotYetError as error:
-        raise NotClosed(f"means without closed form are not to be had: {error}") from error
+        raise NotClosed(f"means without closed form cannot be computed: {error}") from error
     return found, asked.law.covariances_in(found), means
 
 
