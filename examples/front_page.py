@@ -13,7 +13,7 @@ mpl.rcParams["svg.hashsalt"] = "symderiv"
 
 def main() -> None:
     inputs = sd.PowerLaw(64, exponent=1, dimension=1024)
-    problem = sd.Problem("erf", students=3, teachers=2, learning_rate=0.3, inputs=inputs)
+    problem = sd.Problem("erf", students=3, teachers=2, learning_rate=0.5, inputs=inputs)
     run = problem.solve(end=1000)
     sgd = problem.simulate(runs=4, end=20)
     _, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
