@@ -512,8 +512,7 @@ def _means_of_plane(
         slopes: The factors of the two fields of the plane that all means have.
         pair: These fields; both the same where they span a line.
         covariance: The covariance of all fields.
-        means: Shape (3, fields, fields): with the square of the first slope, both, and the square
-            of the second one.
+        means: Shape (3, fields, fields): with the first slope squared, both, the second squared.
     """
     (i, j), fields, several = pair, kinds.size, _most_kinks(kinds)
     parts, kinks = _parts_in_plane(covariance, i, j), np.empty((fields, several))
