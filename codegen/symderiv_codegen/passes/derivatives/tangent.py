@@ -22,6 +22,7 @@ from symderiv_codegen.errors import ProgramError
 from symderiv_codegen.ir.arrays import Array, Vector
 from symderiv_codegen.ir.extension import Extension
 from symderiv_codegen.ir.functions import Function, ScalarFunction
+from symderiv_codegen.ir.loops import names_in
 from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Program
 from symderiv_codegen.ir.tables import TableTerm
@@ -375,8 +376,7 @@ class _Derived:
             if isinstance(step, Call):
                 wanted |= set(step.arguments)
             else:
-                wanted |= {array_name(each) for each in step.value.atoms(sp.Indexed)}
-                wanted |= {str(symbol) for symbol in step.value.free_symbols}
+                wanted |= names_in(step.value)
         return tuple(reversed(kept))
 
     def _written(self, step: Assignment | Call) -> tuple[str, ...]:
