@@ -100,7 +100,7 @@ def test_equal_students_specialise_on_a_curve_of_pitchforks() -> None:
     assert (found.followed, found.second) == ("training.weight_decay", "training.learning_rate")
     assert curve["kind"] == "pitchfork"
     assert curve["ends"] == ["range", "range"]
-    for n in range(0, len(curve["second"]), 9):
+    for n in range(0, len(curve["second"]), 3):
         there = problem.replace(
             weight_decay=curve["parameter"][n], learning_rate=curve["second"][n]
         )

@@ -81,7 +81,7 @@ def test_balls_contain_the_moment_form(rates: tuple[float, ...]) -> None:
         label_noise=noise,
         inputs=sd.Spectrum([2.0, 0.5], weights=[0.25, 0.75], dimension=400),
     )
-    times = [0.03125, 0.0625]
+    times = [0.0625, 0.125]
     run = problem.solve(alpha=times, initial=start, certify=True, radius=1e-22)
     assert run.enclosure.radius <= 1e-22
     assert run.enclosure.difference < 1e-8

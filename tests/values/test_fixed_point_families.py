@@ -119,7 +119,7 @@ def test_a_saddle_leads_to_a_family_at_any_of_its_points() -> None:
 @pytest.mark.turns(4)
 def test_where_rates_have_no_derivative_there_is_no_index() -> None:
     ask = problem("relu", 2, 2)
-    found = ask.fixed_points(starts=2, unconnected=True)
+    found = ask.fixed_points(starts=4, unconnected=True)
     (equal,) = [p for p in found.points if np.ptp(p["Q"]) < 1e-6]
     assert equal["index"] is None
     assert equal["eigenvalues"] == []
@@ -132,7 +132,7 @@ def test_where_rates_have_no_derivative_there_is_no_index() -> None:
     assert changes[1] / changes[0] == pytest.approx(4, rel=0.1)
     # at first order the same states have slopes, as their loss has
     first = problem("relu", 2, 2, order="small-learning-rate")
-    found = first.fixed_points(starts=2, unconnected=True)
+    found = first.fixed_points(starts=4, unconnected=True)
     (equal,) = [p for p in found.points if np.ptp(p["Q"]) < 1e-6 and p["Q"][0][0] > 0.1]
     assert equal["index"] == 2
     # and equal students share their length in any way

@@ -38,7 +38,7 @@ ALL = {
 KINKED = {"relu", "sign", "abs"}
 SLOPES = {name: derivative(g) for name, g in ALL.items() if name != "sign"}
 #: By the number of fields; more take long.
-DIGITS = {1: 18, 2: 12, 3: 8, 4: 4}
+DIGITS = {1: 18, 2: 15, 3: 10, 4: 5}
 
 
 def regular(rng: random.Random, n: int) -> sp.Matrix:
