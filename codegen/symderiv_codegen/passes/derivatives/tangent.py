@@ -309,7 +309,9 @@ class _Derived:
                 wanted |= {c.func.__name__ for each in rate.expressions for c in calls_of(each)}
                 found.insert(0, rate)
                 used |= used_by(function)
-        return [*used.values(), *found]
+        # a mean of the program may be the derivative of another one
+        own = {each.name for each in self._program.functions}
+        return [*(each for name, each in used.items() if name not in own), *found]
 
     def procedure(self, name: str, moving: Sequence[Array]) -> Procedure:
         """Return the procedure of the rates of the outputs; of the values it computes what it
