@@ -36,12 +36,12 @@ def exported(activation: str) -> str:
     return problem.export("coq").to_source()
 
 
-def fixed_point(activation: str) -> str:
-    """Return the Coq file of the fixed point of one student between two teachers."""
+def fixed_point(activation: str, teachers: int = 2) -> str:
+    """Return the Coq file of the fixed point of one student between teachers."""
     problem = sd.Problem(
         activation,
         students=1,
-        teachers=2,
+        teachers=teachers,
         learning_rate=0.5,
         label_noise=0.25,
         student_weights=1.0,

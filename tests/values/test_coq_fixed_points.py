@@ -80,7 +80,7 @@ def test_other_activations_have_files_that_hold(activation: str) -> None:
 
 @pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not installed")
 def test_coq_proves_a_fixed_point() -> None:
-    assert accepted(fixed_point("linear"))
+    assert accepted(fixed_point("linear", teachers=1))
 
 
 def test_what_has_no_file_is_refused() -> None:

@@ -78,8 +78,8 @@ def test_entries_are_those_of_differences() -> None:
     "others",
     [
         {"momentum": 0.3},
-        {"input_noise": 0.2},
-        {"averaging_rate": 1.0, "consistency_weight": 0.3},
+        {"activation": "linear", "input_noise": 0.2},
+        {"activation": "linear", "averaging_rate": 1.0, "consistency_weight": 0.3},
     ],
     ids=["momentum", "noise on inputs", "averages"],
 )

@@ -176,7 +176,7 @@ def names_in(expression: sp.Basic) -> frozenset[str]:
 
 def target_name(target: sp.Symbol | sp.Indexed) -> str:
     """Return the name of the array or scalar that is written."""
-    return array_name(target) if isinstance(target, sp.Indexed) else str(target)
+    return array_name(target) if isinstance(target, sp.Indexed) else str(target.name)
 
 
 def reads(node: Node) -> set[str]:

@@ -47,7 +47,7 @@ class Assignment:
     def name(self) -> str:
         """The name of the array or scalar that is written."""
         is_element = isinstance(self.target, sp.Indexed)
-        return array_name(self.target) if is_element else str(self.target)
+        return array_name(self.target) if is_element else str(self.target.name)
 
     @property
     def indices(self) -> tuple[sp.Basic, ...]:
@@ -167,7 +167,7 @@ class Procedure:
 
 def _check_element(element: sp.Basic, arrays: Mapping[str, Array], where: str) -> None:
     """Arity and ranges of one array element (or scalar target)."""
-    name = array_name(element) if isinstance(element, sp.Indexed) else str(element)
+    name = array_name(element) if isinstance(element, sp.Indexed) else str(element.name)
     indices = tuple(element.indices) if isinstance(element, sp.Indexed) else ()
     if name not in arrays:
         raise ProgramError(f"{where}: undeclared array {name!r}")

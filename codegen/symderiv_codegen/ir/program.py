@@ -23,7 +23,7 @@ from symderiv_codegen.ir.checks import RESERVED, check_distinct, check_identifie
 from symderiv_codegen.ir.extension import NO_EXTENSION, Extension
 from symderiv_codegen.ir.functions import Function
 from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
-from symderiv_codegen.ir.walk import array_name, calls_of, free_names
+from symderiv_codegen.ir.walk import arrays_in, calls_of, free_names
 
 Constant = str | int | float | tuple[float, ...]
 
@@ -155,7 +155,7 @@ class Program:
         for step in procedure.body:
             if isinstance(step, Assignment):
                 _check_calls(step.value, arity, where)
-                reads = {array_name(e) for e in step.value.atoms(sp.Indexed)}
+                reads = arrays_in(step.value)
                 reads |= free_names(step.value) & set(procedure.arrays)
                 if early := sorted(reads - written):
                     raise ProgramError(f"{where}: {early[0]!r} is read before it is assigned")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
+from typing import TypeVar
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
 
-def plain_index(index: sp.Basic) -> sp.Symbol:
+def plain_index(index: sp.Symbol | sp.Idx) -> sp.Symbol:
     """Return the integer symbol that stands for an index inside the generator.
 
     ``sp.Idx`` carries its range, which makes it awkward to compare and substitute; ranges come from
     the declared arrays and the limits of the sums, so that the name alone is enough.
     """
-    return sp.Symbol(str(index), integer=True)
+    return sp.Symbol(index.name, integer=True)
 
 
 def range_symbol(name: str) -> sp.Symbol:
@@ -94,20 +95,21 @@ def subexpressions(expression: sp.Basic) -> Iterator[sp.Basic]:
 
 
 Names = frozenset[str]
+Found = TypeVar("Found")
 
 #: As many expressions are remembered by what names occur in them.
 _MOST = 1 << 15
 
 
-def _once_for_each(found: Callable[[sp.Basic], Names]) -> Callable[[sp.Basic], Names]:
+def _once_for_each(found: Callable[[sp.Basic], Found]) -> Callable[[sp.Basic], Found]:
     """Remember what a function found for an expression; passes ask for each part many times.
 
     Expressions are known by identity: comparing two that are equal takes longer than the answer.
     """
-    known: dict[int, tuple[sp.Basic, Names]] = {}
+    known: dict[int, tuple[sp.Basic, Found]] = {}
 
     @wraps(found)
-    def remembered(expression: sp.Basic) -> Names:
+    def remembered(expression: sp.Basic) -> Found:
         entry = known.get(id(expression))
         if entry is None:
             if len(known) >= _MOST:
@@ -175,9 +177,19 @@ def _arrays_in(expression: sp.Basic) -> Names:
     return frozenset().union(*map(arrays_in, expression.args))
 
 
-def calls_of(expression: sp.Basic) -> set[AppliedUndef]:
+def calls_of(expression: sp.Basic) -> frozenset[AppliedUndef]:
     """Return every applied undefined function: the calls of the program's scalar functions."""
-    return {node for node in subexpressions(expression) if isinstance(node, AppliedUndef)}
+    return _calls_of(expression) if expression.args else frozenset()
+
+
+@_once_for_each
+def _calls_of(expression: sp.Basic) -> frozenset[AppliedUndef]:
+    """Return the same for what has parts."""
+    if isinstance(expression, sp.Idx):
+        return frozenset()
+    parts = expression.indices if isinstance(expression, sp.Indexed) else expression.args
+    own = {expression} if isinstance(expression, AppliedUndef) else set()
+    return frozenset(own).union(*map(calls_of, parts))
 
 
 def rebound_indices(expression: sp.Basic, in_use: set[str]) -> list[str]:

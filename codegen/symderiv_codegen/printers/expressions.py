@@ -7,6 +7,7 @@ in how numbers, functions, cases and array elements are written, and in nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -159,16 +160,15 @@ class ExpressionPrinter:
         """Return a condition, as it stands after ``if``."""
         return self._condition(node).piece
 
-    def printed(self, node: sp.Basic) -> PrintedExpression:
-        """Return the expression and its binding."""
-        if isinstance(node, sp.Rational):
-            return self._rational(node)
-        rules: Mapping[str, Callable[[sp.Basic], PrintedExpression]] = {
+    @cached_property
+    def _rules(self) -> Mapping[str, Callable[[sp.Basic], PrintedExpression]]:
+        """Return what prints nodes, by the names of their classes."""
+        return {
             "Add": self._sum,
             "Mul": self._product,
             "Pow": self._power,
-            "Symbol": lambda s: PrintedExpression(Text(str(s)), ATOM),
-            "Temporary": lambda s: PrintedExpression(Text(str(s)), ATOM),
+            "Symbol": lambda s: PrintedExpression(Text(s.name), ATOM),
+            "Temporary": lambda s: PrintedExpression(Text(s.name), ATOM),
             "Dummy": self._refuse,
             "Indexed": self._element,
             "Piecewise": self._cases,
@@ -177,9 +177,14 @@ class ExpressionPrinter:
             "Total": self.total,
             "KroneckerDelta": lambda d: self._cases(sp.Piecewise((1, sp.Eq(*d.args)), (0, True))),
         }
-        kind = type(node).__name__
-        if kind in rules:
-            return rules[kind](node)
+
+    def printed(self, node: sp.Basic) -> PrintedExpression:
+        """Return the expression and its binding."""
+        if isinstance(node, sp.Rational):
+            return self._rational(node)
+        rule = self._rules.get(type(node).__name__)
+        if rule is not None:
+            return rule(node)
         if isinstance(node, Application):
             return self._call(node)
         raise self._unknown(node)

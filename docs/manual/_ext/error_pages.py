@@ -105,10 +105,13 @@ def messages() -> tuple[Message, ...]:
     """Return all messages, each once."""
     found = dict.fromkeys(_COMPOSED)
     found |= {Message("FormulaError", f"…: {text}", "formula"): None for text in HINTS.values()}
+    made = re.compile(rf"\b({'|'.join(_raised())}|conflict|warn)\(")
+    sources = ((room, file.read_text(encoding="utf-8")) for room, file in _sources())
     found |= {
         Message(kind, text, room): None
-        for room, file in _sources()
-        for kind, text in _of_file(ast.parse(file.read_text(encoding="utf-8")))
+        for room, source in sources
+        if made.search(source)
+        for kind, text in _of_file(ast.parse(source))
         if re.search(r"[A-Za-z]{2}", text)
     }
     return tuple(sorted(found))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import sympy as sp
@@ -135,12 +136,21 @@ class NumericActivation:
         turned = self._stable.xreplace({X: -X})
         for sign in (1, -1):
             left = turned - sign * self._stable
-            if (
-                abs(sp.N(left.xreplace({X: sp.Rational(7, 10)}))) < _EQUAL
-                and sp.simplify(left) == 0
-            ):
+            near = abs(sp.N(left.xreplace({X: sp.Rational(7, 10)})))
+            if near < _EQUAL and all(sp.simplify(part) == 0 for part in self._parts(left)):
                 return sign
         return 0
+
+    def _parts(self, expression: sp.Expr) -> set[sp.Expr]:
+        """Return what an expression with kinks at these places or opposite ones is between them,
+        for positive x: parts simplify sooner than the whole.
+        """
+        ends = [sp.Integer(0), *sorted({abs(place) for place in self.kink_places} - {0})]
+        inside = [*((a + b) / 2 for a, b in pairwise(ends)), ends[-1] + 1]
+        return {
+            expression.replace(lambda e: isinstance(e, ROUGH), lambda e, at=at: _smooth(e, at))
+            for at in inside
+        } - {sp.S.Zero}
 
     @property
     def kinks(self) -> tuple[float, ...]:
@@ -231,6 +241,22 @@ class NumericActivation:
             near = sp.Abs(X - place) < _RADIUS
             expression = sp.Piecewise((sp.horner(polynomial), near), (expression, True))
         return expression
+
+
+def _smooth(rough: sp.Expr, place: sp.Expr) -> sp.Expr:
+    """Return what a function with kinks is around a place between them."""
+
+    def value(argument: sp.Expr) -> sp.Expr:
+        return sp.N(argument.xreplace({X: place}))
+
+    if isinstance(rough, sp.Max | sp.Min):
+        choose = max if isinstance(rough, sp.Max) else min
+        return choose(rough.args, key=value)
+    above = bool(value(rough.args[0]) > 0)
+    if isinstance(rough, sp.Heaviside):
+        return sp.Integer(above)
+    side = sp.Integer(1 if above else -1)
+    return side * rough.args[0] if isinstance(rough, sp.Abs) else side
 
 
 def _in_modulus(expression: sp.Expr) -> sp.Expr:

@@ -162,9 +162,9 @@ def test_arguments_are_checked(kept):
         error(one)
 
 
-def test_code_that_needs_more_than_the_c_library_is_not_kept(tmp_path, monkeypatch):
-    kernel = load_kernel("erf")
-    functions = {"right_hand_side": kernel.fast.by_numba(2, 2)}
+def test_code_that_needs_more_than_the_c_library_is_not_kept(kept, tmp_path, monkeypatch):
+    assert kept.exists()
+    functions = {"generalization_error": load_kernel("erf").module.generalization_error}
     path = tmp_path / "code.bin"
     monkeypatch.setattr(elf_symbols, "CALLED", frozenset())
     assert not object_code.keep(path, functions)

@@ -99,11 +99,11 @@ def test_so_do_both_codes_of_means_with_kinks(
     for size, numbers, one, other in zip(
         (2, 4), (rule.two, rule.four), shipped, whole, strict=True
     ):
-        for _ in range(5):
+        for _ in range(3):
             root = rng.normal(size=(size, size)) / 2
             covariance = tuple((root @ root.T)[np.triu_indices(size)].tolist())
             kinds = (1, 1, 0, 3)[-size:]
             shifts = tuple(rng.normal(size=size).tolist()) if biased else (0.0,) * size
             given = np.array(numbers), kinds, covariance, shifts
-            assert np.isfinite(one(*given))
+            # one that is no number is not within it
             assert abs(one(*given) - other(*given)) <= 1e-13

@@ -104,6 +104,16 @@ def test_kinks_and_jumps_of_the_slope(
     assert found.jumps_of_value == (0.0,) * len(kinks)
 
 
+def test_parity_is_found_piece_by_piece() -> None:
+    hard = sp.Max(-1, sp.Min(1, X))
+    for odd in (sp.tanh(X), hard, sp.Abs(X + 1) - sp.Abs(X - 1), sp.sign(X) * X**2):
+        assert NumericActivation(odd, "odd").parity == -1
+        assert NumericActivation(odd * X, "even").parity == 1
+    # 7/10, where numbers are compared first, is on the part that agrees
+    for neither in (hard + sp.Max(X - 2, 0), sp.Abs(X) + sp.Heaviside(X - 3), sp.exp(X)):
+        assert NumericActivation(neither, "neither").parity == 0
+
+
 def test_what_jumps_has_no_derivative() -> None:
     found = NumericActivation(sp.sign(X - 1) + sp.Max(X, 0), "sign(x-1)+Max(x,0)")
     assert found.jumps

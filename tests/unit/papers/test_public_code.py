@@ -130,8 +130,8 @@ def _overlap(alpha: float, narrow: bool) -> float:
 
     With ``narrow`` its mean of the sign of z2 ends at ten variances on both sides of zero.
     """
-    step = 0.14
-    x = step * np.arange(-50, 51) + 0.003
+    step = 0.2
+    x = step * np.arange(-32, 33) + 0.003
     weights = np.outer(norm.pdf(x), norm.pdf(x)) * step**2
     q = 0.5
     for _ in range(60):

@@ -22,6 +22,7 @@ from symderiv_codegen.errors import ProgramError
 from symderiv_codegen.ir.arrays import Array, Vector
 from symderiv_codegen.ir.extension import Extension
 from symderiv_codegen.ir.functions import Function, ScalarFunction
+from symderiv_codegen.ir.loops import names_in
 from symderiv_codegen.ir.procedures import Assignment, Call, Procedure
 from symderiv_codegen.ir.program import Program
 from symderiv_codegen.ir.tables import TableTerm
@@ -308,7 +309,9 @@ class _Derived:
                 wanted |= {c.func.__name__ for each in rate.expressions for c in calls_of(each)}
                 found.insert(0, rate)
                 used |= used_by(function)
-        return [*used.values(), *found]
+        # a mean of the program may be the derivative of another one
+        own = {each.name for each in self._program.functions}
+        return [*(each for name, each in used.items() if name not in own), *found]
 
     def procedure(self, name: str, moving: Sequence[Array]) -> Procedure:
         """Return the procedure of the rates of the outputs; of the values it computes what it
@@ -375,8 +378,7 @@ class _Derived:
             if isinstance(step, Call):
                 wanted |= set(step.arguments)
             else:
-                wanted |= {array_name(each) for each in step.value.atoms(sp.Indexed)}
-                wanted |= {str(symbol) for symbol in step.value.free_symbols}
+                wanted |= names_in(step.value)
         return tuple(reversed(kept))
 
     def _written(self, step: Assignment | Call) -> tuple[str, ...]:
