@@ -227,14 +227,18 @@ def leads(result: FixedPoints) -> list[tuple[int, int]]:
     ("T", "R", "kinds"),
     [
         (np.eye(2), [[0.3, 0.1], [0.1, 0.2]], {"pitchfork"}),
-        ([[1.2]], [[0.3], [0.1]], set()),
+        (
+            [[1.0, 0.3, 0.0], [0.3, 0.8, 0.1], [0.0, 0.1, 1.2]],
+            [[0.3, 0.1, 0], [0, 0.2, 0.1]],
+            set(),
+        ),
     ],
 )
 def test_saddles_and_bifurcations_of_a_system_are_those_of_the_study(
     T: Any, R: Any, kinds: set[str]
 ) -> None:
-    """Two students that specialise become equal at some weight decay, by a pitchfork; with one
-    teacher they are equal.
+    """Two students that specialise become equal at some weight decay, by a pitchfork; not among
+    three teachers that no exchange leaves alone.
     """
     start, ends, M = {"Q": [[0.5, 0.1], [0.1, 0.4]], "R": R, "T": T}, (0.005, 0.03), len(T)
     rule = {"learning_rate": 0.5, "weight_decay": 0.01, "label_noise": 0.1}
