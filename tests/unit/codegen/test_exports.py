@@ -195,6 +195,23 @@ def test_means_that_are_integrals_are_refused_by_name(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("activation", "changes", "argument", "said"),
+    [
+        ("relu", {"student_biases": 0.3}, "activation", "with biases are integrals.*or no biases"),
+        ("erf", {"target": "sign"}, "target", "sign of a target.*or the target"),
+        ("linear", {"loss": "huber"}, "loss", "slopes of this loss.*or the squared loss"),
+    ],
+)
+def test_what_makes_means_integrals_is_named(
+    activation: str, changes: dict[str, Any], argument: str, said: str
+) -> None:
+    problem = sd.Problem(activation, students=1, teachers=1, learning_rate=0.1, **changes)
+    with pytest.raises(sd.SymderivError, match=said) as caught:
+        problem.export("c")
+    assert caught.value.argument == argument
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_julia_and_wolfram_language_of_every_case(case: Case) -> None:
     """The grammar reads Julia; Wolfram language has the numbers of the solver module."""
