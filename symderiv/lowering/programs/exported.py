@@ -34,7 +34,6 @@ from symderiv.lowering.means.quadrature_means import DifferentiableQuadrature
 from symderiv.lowering.programs.program import solver_program
 from symderiv.numerics import GAUSSIAN
 
-
 _CLOSED = "an activation with closed means (erf, relu, linear, tanh, gelu, …)"
 _CLOSED_BESIDE_BIASES = "no biases, or activations with closed means beside them (erf, tanh, x**3)"
 
