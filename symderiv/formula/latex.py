@@ -63,6 +63,7 @@ _TOKEN = re.compile(
     r"|(?P<operator>[-+*/^_(){}\[\]|,.'])"
 )
 _HINTS: Final = {
+    "|": r"write \left| ... \right| or abs(...) for a modulus",
     "&": "paste one formula without alignment marks",
     "$": "paste the formula without dollar signs inside",
     "=": "an equals sign belongs between a name and its definition, NAME = FORMULA",
@@ -230,7 +231,8 @@ class _Parser:
             return self.powered(self.bracket(token))
         if token.kind == "operator" and token.text in "+-":
             self.fail(token, "a sign after an operator needs brackets")
-        self.fail(token, "a number, a name or a bracket is missing before it")
+        missing = "a number, a name or a bracket is missing before it"
+        self.fail(token, _HINTS["|"] if token.text == "|" else missing)
 
     def command(self, token: _Token) -> Node:
         name = token.text[1:]

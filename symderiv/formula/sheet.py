@@ -49,6 +49,10 @@ _BETWEEN: Final = re.compile(
 )
 _ROW: Final = re.compile(r"\\\\\*?(?:\s*\[[^\[\]]*(?:pt|em|ex|mm|cm)\s*\])?|\\newline(?![A-Za-z])")
 _WIDE: Final = re.compile(r"[,;.]?\s*\\q?quad(?![A-Za-z])")
+#: A comma before the next definition.
+_LISTED: Final = re.compile(
+    r",(?=(?:[\s~]|\\[,;:! ])*\\?[A-Za-z][A-Za-z0-9]*(?:_(?:\{[^{}]*\}|\w))?\s*=)"
+)
 _CONTINUES: Final = re.compile(r"\s*(?:[-+*/=)\]}^_]|\\(?:cdot|times|ast|right|over)(?![A-Za-z]))")
 _UNFINISHED: Final = re.compile(r"(?:[-+*/=([{^_]|\\(?:cdot|times|ast|left))\s*$")
 _TRAILING: Final = re.compile(r"(?:[\s.,;:~]|\\[,;:! ])+$")
@@ -79,7 +83,12 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Parts at semicolons, and at wide spaces that do not stand beside an operator."""
+    """Parts at semicolons, at commas between definitions, and at wide spaces that do not stand
+    beside an operator.
+    """
+    ends = [m.start() for m in _LISTED.finditer(text) if _depth(text[: m.start()]) == 0]
+    for end in reversed(ends):
+        text = f"{text[:end]};{text[end + 1 :]}"
     parts = re.split(r"(?<!\\);", text)
     rows: list[str] = []
     for part in parts:

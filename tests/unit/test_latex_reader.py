@@ -116,8 +116,24 @@ def test_definitions_come_in_any_order_and_use_one_another() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        r"\frac{1}{\sqrt{A_4 A_0}},\quad A_4=1+C_{11}, A_0=1+C_{22}",
+        r"I(x,y)=\frac{1}{\sqrt{\Lambda_{4}\rho}},\; \Lambda_4=1+C_{11},~\rho = 1 + C_{22}",
+        "1/sqrt(a*b), a=1+c11, b=1+c22",
+    ],
+)
+def test_definitions_may_stand_behind_commas(text: str) -> None:
+    names = {name: mean for name, mean in NAMES.items() if name != "rho"}
+    found = build_formula(read_definitions(text, names)[1], VARIABLES)
+    assert found == parse_formula("1/sqrt((1+c11)*(1+c22))", VARIABLES)
+
+
+@pytest.mark.parametrize(
     ("text", "piece"),
     [
+        (r"2|C_{12}|", r"'|' at position 2: write \left| ... \right| or abs(...)"),
+        ("x, c12, A=1", "not allowed"),
         (r"C_{12}/2 C_{11}", r"'C' at position 10: is it below the division line"),
         (r"\sin(x)^2", r"'^' at position 8"),
         (r"\arcsin x C_{12}", r"'C' at position 11: does it belong to the argument"),

@@ -403,10 +403,12 @@ def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool) -> Iterator[s
     if not kept and best.result.cause == "done":
         yield why_missed(study.time.relative_tolerance, best, study)
     if np.any(best.changes > COARSE):
-        first = study.alpha[int(np.argmax(best.changes > COARSE))]
+        first, largest = study.alpha[int(np.argmax(best.changes > COARSE))], np.max(best.changes)
+        # of an error that vanishes the percentage has no meaning
+        much = f"up to {100.0 * largest:.3g}%" if largest < 1.0 else "as much as its size or more"
         yield (
-            f"generalization_error: from alpha = {first:.4g} on it is uncertain by up to "
-            f"{100.0 * np.max(best.changes):.3g}%; a smaller time.relative_tolerance helps"
+            f"generalization_error: from alpha = {first:.4g} on it is uncertain by {much}; "
+            "a smaller time.relative_tolerance helps"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -13,7 +13,7 @@ from symderiv.integrate.flows.components import OtherInputs, inputs_of_tasks
 from symderiv.integrate.flows.courses import Law, Piece
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.rules.rule_run import RuleFlow
-from symderiv.keys.study_tables import LEARNING_RATES
+from symderiv.keys.study_tables import LEARNING_RATES, Training
 from symderiv.problem.initial import Initial
 from symderiv.problem.rule_of import rule_of
 from symderiv.problem.state import State
@@ -65,26 +65,12 @@ class PhasedFlow(RuleFlow):
     def parameters(self) -> np.ndarray:
         """Constants, small batches and heavy-ball momentum taken as what they do to the rates."""
         constants: np.ndarray = super().parameters.copy()
-        fields, factors = self.packing("parameters").views(constants), self._factors
+        fields = self.packing("parameters").views(constants)
         in_updates = getattr(self.kernel.module, "IN_UPDATES", "").split()
-        for names, kind in (
-            (LEARNING_RATES, "rate"),
-            ((*DECAYS, *in_updates), "decay"),
-            (("update_noise",), "noise"),
-            (("momentum_rate",), "memory"),
-        ):
-            for name in names:
-                if name in fields:
-                    fields[name][...] *= factors.get(kind, 1.0)
+        for name, factor in equivalent_factors(self.study, in_updates).items():
+            if name in fields:
+                fields[name][...] *= factor
         return constants
-
-    @cached_property
-    def _factors(self) -> dict[str, float]:
-        """Factors of the rates in small batches and with momentum; empty without these."""
-        training = self.study.training
-        if training.batch is None and training.momentum == 0.0:
-            return {}
-        return _rate_factors(training.batch, training.momentum, training.momentum_rate is not None)
 
     @property
     def step(self) -> float:
@@ -144,7 +130,7 @@ class PhasedFlow(RuleFlow):
         further = super().further(
             replace(result, results=result.results[:, : self.packing("state").size])
         )
-        scale = self._factors.get("velocity", 1.0)
+        scale = _rate_factors(self.study.training).get("velocity", 1.0)
         for name in further:
             if name in ("P", "C") or name.startswith("U."):
                 further[name] *= scale
@@ -161,8 +147,32 @@ class PhasedFlow(RuleFlow):
         return further
 
 
+def equivalent_factors(study: Study, in_updates: Iterable[str] = ()) -> dict[str, float]:
+    """Return the factors of numbers at which single examples do what small batches and heavy-ball
+    momentum do, by the names of these numbers; empty without batches and momentum.
+
+    Args:
+        study: Its batch and its momentum.
+        in_updates: Numbers of a stated rule that act once in a step, as weight decays do.
+    """
+    factors = _rate_factors(study.training)
+    kinds = (
+        (LEARNING_RATES, "rate"),
+        ((*DECAYS, *in_updates), "decay"),
+        (("update_noise",), "noise"),
+        (("momentum_rate",), "memory"),
+    )
+    return {name: factors[kind] for names, kind in kinds for name in names if kind in factors}
+
+
+def _rate_factors(training: Training) -> dict[str, float]:
+    if training.batch is None and training.momentum == 0.0:
+        return {}
+    return _factors_of(training.batch, training.momentum, training.momentum_rate is not None)
+
+
 @lru_cache(maxsize=1024)
-def _rate_factors(batch: int | None, momentum: float, velocities: bool) -> dict[str, float]:
+def _factors_of(batch: int | None, momentum: float, velocities: bool) -> dict[str, float]:
     from symderiv.learning.derivation.equivalent_rates import BATCH, BETA, rate_factors
 
     factors = rate_factors(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
@@ -37,6 +37,27 @@ def _means(module: Any, arrays: list[np.ndarray], numbers: list[float], shift: f
     error = module.mean_forces(*arrays, *numbers, shift, A, B, dv, Gamma, db)
     parts = (A @ Q + B @ R.T, A @ R + B @ T, dv, Gamma, db)
     return np.concatenate([*(part.ravel() for part in parts), [error]])
+
+
+def begun_overlaps(
+    students: np.ndarray, teachers: np.ndarray, fields: Iterable[str]
+) -> dict[str, np.ndarray]:
+    """Return the overlaps at alpha = 0 of what a rule follows besides the weights.
+
+    Averages begin as the weights, and velocities at rest.
+
+    Args:
+        students, teachers: Overlaps of the weights with each other and with the teachers, with
+            the eigenspaces last.
+        fields: Names of the fields of the rule's state.
+    """
+    overlaps = {}
+    for name in fields:
+        if name.startswith("overlap_"):
+            first, second = families_of(name)
+            like = teachers if second == "B" else students
+            overlaps[name] = np.zeros_like(like) if first == "U" else like
+    return overlaps
 
 
 @dataclass(frozen=True)
@@ -76,27 +97,12 @@ class RuleFlow(Flow):
     @cached_property
     def begin(self) -> np.ndarray:
         """The flat state at alpha = 0, what the rule adds behind."""
-        known = {**self._copied, **self.rule.state}
-        return self._extended("state", self.state.flat(), known)
-
-    @cached_property
-    def _copied(self) -> dict[str, np.ndarray]:
-        """The overlaps of what a rule follows besides: averages begin as the weights."""
         students, teachers = (
             np.moveaxis(each, 0, -1)
             for each in (self.state.student_overlap, self.state.cross_overlap)
         )
-        overlaps = {}
-        for name, (first, second) in self._overlaps.items():
-            like = teachers if second == "B" else students
-            overlaps[name] = np.zeros_like(like) if first == "U" else like
-        return overlaps
-
-    @cached_property
-    def _overlaps(self) -> dict[str, tuple[str, str]]:
-        """The families whose overlaps a rule adds to the state, by the names of the fields."""
-        added = [name for name in self.layout["state"] if name.startswith("overlap_")]
-        return {name: (first, second) for name in added for first, second in [families_of(name)]}
+        known = {**begun_overlaps(students, teachers, self.layout["state"]), **self.rule.state}
+        return self._extended("state", self.state.flat(), known)
 
     def _extended(
         self, vector: str, plain: np.ndarray, added: Mapping[str, float | np.ndarray]

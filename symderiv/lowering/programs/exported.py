@@ -34,6 +34,9 @@ from symderiv.lowering.means.quadrature_means import DifferentiableQuadrature
 from symderiv.lowering.programs.program import solver_program
 from symderiv.numerics import GAUSSIAN
 
+_CLOSED = "an activation with closed means (erf, relu, linear, tanh, gelu, …)"
+_CLOSED_BESIDE_BIASES = "no biases, or activations with closed means beside them (erf, tanh, x**3)"
+
 
 def exported_program(
     problem: LearningProblem, name: str, tolerance: float | None = None
@@ -49,17 +52,21 @@ def exported_program(
         NotYetError: A mean is an integral, which only compiled modules evaluate.
     """
     check_for_modules(problem.student, problem.teacher)
+    if problem.rule.target == "sign":
+        raise _integrals("the sign of a target", "target", 'the target "sum"')
     if over_fields(problem):
-        raise _integrals("the slopes of this loss, or the sign of a target", "loss")
+        raise _integrals("the slopes of this loss", "loss", "the squared loss")
     equations = derive_equations(problem)
-    activations = f"{problem.student.text!r} and {problem.teacher.text!r}"
+    activations, closed = f"{problem.student.text!r} and {problem.teacher.text!r}", _CLOSED
+    if problem.rule.biases:
+        activations, closed = f"{activations} with biases", _CLOSED_BESIDE_BIASES
     if has_holes(problem):
-        raise _integrals(activations, "activation")
+        raise _integrals(activations, "activation", closed)
     try:
         tables = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
         return solver_program(equations, name, tables)
     except (NotYetError, PrinterError) as error:
-        raise _integrals(activations, "activation") from error
+        raise _integrals(activations, "activation", closed) from error
 
 
 def kept_program(
@@ -249,10 +256,9 @@ def program_fields(
     return {name: value for name, value in vars(program).items() if name != "extension"}
 
 
-def _integrals(of_what: str, argument: str) -> NotYetError:
+def _integrals(of_what: str, argument: str, instead: str) -> NotYetError:
     return NotYetError(
         f"cannot be exported: means of {of_what} are integrals that only compiled modules "
-        "evaluate; use symderiv generate, or an activation with closed means (erf, relu, "
-        "linear, tanh, gelu, …)",
+        f"evaluate; use symderiv generate, or {instead}",
         argument=argument,
     )

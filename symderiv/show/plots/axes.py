@@ -82,19 +82,21 @@ def draw_curves(
     before = len(axes.lines) // max(1, len(entries))
     total = before + len(results)
     titles = _titles(results, labels, before)
+    _scale(axes, [v for one in curves_of for v, _ in one.values()], names)
     for number, (each, curves) in enumerate(zip(results, curves_of, strict=True), before):
         for name, (values, error) in curves.items():
             shade = colour(entries[name], len(entries)) if several else colour(number, total)
             title = None if several else titles[number - before]
             at = each.times()
-            good = at > 0 if xscale == "log" else np.ones(at.size, bool)
+            good = at > 0 if xscale == "log" and np.any(at > 0) else np.ones(at.size, bool)
             if error is None:
                 style = _STYLES[number % len(_STYLES)] if several else "-"
-                axes.plot(at[good], values[good], style, color=shade, label=title)
+                # a line through one point shows nothing
+                alone = "o" if np.count_nonzero(good) == 1 else ""
+                axes.plot(at[good], values[good], alone or style, color=shade, label=title)
             else:
                 marker = MARKERS[number % len(MARKERS)]
                 drawn_mean(axes, at[good], values[good], error[good], shade, marker, title, xscale)
-    _scale(axes, [v for one in curves_of for v, _ in one.values()], xscale, names)
     if any(np.any(each.times() > 0) for each in results):
         axes.set_xscale(xscale)
     axes.set_xlabel(r"$\alpha$  (examples per input dimension)")
@@ -133,8 +135,8 @@ def _titles(results: Sequence[CurveResult], labels: Sequence[str], before: int) 
     return titles
 
 
-def _scale(axes: Axes, values: Sequence[Any], xscale: str, names: Sequence[str]) -> None:
-    """Return those above zero that span decades, and the error, are on a logarithmic axis."""
+def _scale(axes: Axes, values: Sequence[Any], names: Sequence[str]) -> None:
+    """Take a logarithmic axis for the error, and for values above zero that span decades."""
     finite = [each[np.isfinite(each)] for each in values]
     joined = np.concatenate(finite) if finite else np.empty(0)
     if not joined.size or joined.min() < 0 or not np.any(joined > 0):

@@ -112,13 +112,13 @@ def error_figure(cases: Sequence[StudyCase]) -> Figure:
         figure, axes = _new(1, 2, (9.2, 4.6), sharey=True)
         drawable = any(np.any((case.curve.alpha > 0) & (case.curve.error > 0)) for case in cases)
         for axis, scale in zip(axes[0], ("log", "linear"), strict=True):
+            if drawable:
+                # an empty logarithmic axis cannot be drawn
+                axis.set(xscale=scale, yscale="log")
             for index, case in enumerate(cases):
                 shade, marker = colour(index, len(cases)), MARKERS[index % len(MARKERS)]
                 _draw_error(axis, case, shade, marker, scale)
             axis.set_xlabel(r"$\alpha$  (examples per input dimension)")
-            if drawable:
-                # an empty logarithmic axis cannot be drawn
-                axis.set(xscale=scale, yscale="log")
         figure.align_xlabels(axes)
         axes[0, 0].set_ylabel(r"generalisation error $\epsilon_g$")
         _add_legend(figure, _legend(axes[0, 0], cases), "outside lower center", columns=4)
@@ -151,12 +151,13 @@ def drawn_mean(
     label: str | None,
     scale: str = "log",
 ) -> None:
-    """Draw a simulation's mean at some of its times, with error bars."""
+    """Draw a simulation's mean at some of its times, with error bars on the scale of the axis."""
     chosen = _thinned(alpha, 22, scale)
+    limited = _downward_limited if axis.get_yscale() == "log" else _both_ways
     axis.errorbar(
         alpha[chosen],
         mean[chosen],
-        yerr=_downward_limited(mean[chosen], se[chosen]),
+        yerr=limited(mean[chosen], se[chosen]),
         fmt=marker,
         color=colour,
         label=label,
@@ -213,6 +214,10 @@ def _downward_limited(mean: Floats, se: Floats) -> Floats:
     """Error bars that stay above zero, which a logarithmic axis cannot show."""
     se = np.nan_to_num(se)
     return np.array([np.minimum(se, 0.999 * np.abs(mean)), se])
+
+
+def _both_ways(mean: Floats, se: Floats) -> Floats:
+    return np.array([np.nan_to_num(se)] * 2)
 
 
 def _thinned(alpha: Floats, count: int, scale: str = "log") -> list[int]:

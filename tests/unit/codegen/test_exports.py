@@ -6,10 +6,13 @@ import importlib.util
 import runpy
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from support import julia, wolfram
 from support.exported import (
     CASES,
@@ -101,12 +104,112 @@ def test_the_examples_of_c_and_numpy_print_the_same(
     assert errors == pytest.approx([float(error) for _, error in others], rel=1e-10)
 
 
+Slopes = Callable[[np.ndarray], list[float]]
+
+
+def _heavy_ball(y: np.ndarray) -> list[float]:
+    """Three examples in a step, with momentum 0.4: each moves J as one of rate η/(3 · 0.6) does."""
+    R, Q = y
+    eta, kappa, noise = 0.5 / 1.8, 0.2 / 3, 0.3**2 / (3 * 0.6**2)
+    squares = eta**2 * (Q - 2 * R + 1) + noise
+    return [eta * (1 - R) - kappa * R, 2 * eta * (R - Q) - 2 * kappa * Q + squares]
+
+
+def _velocities(y: np.ndarray) -> list[float]:
+    """Two examples in a step of dU = -γ U - η ∇, with U counted in steps of one example."""
+    R, Q, C, P, W = y
+    eta, gamma, kappa, noise = 0.5 / 4, 1.5 / 2, 0.2 / 2, 0.3**2 / 8
+    return [
+        C - kappa * R,
+        2 * P - 2 * kappa * Q,
+        eta * (1 - R) - gamma * C,
+        W - (gamma + kappa) * P + eta * (R - Q),
+        2 * eta * (C - P) - 2 * gamma * W + eta**2 * (Q - 2 * R + 1) + noise,
+    ]
+
+
+def _averages(y: np.ndarray) -> list[float]:
+    """Two examples in a step towards the teacher and the average A, to first order in η."""
+    R, Q, S, JA, AA = y
+    eta, gamma, weight = 0.5 / 2, 0.7 / 2, 0.8
+    return [
+        eta * (1 - R + weight * (S - R)),
+        2 * eta * (R - Q + weight * (JA - Q)),
+        gamma * (R - S),
+        eta * (S - JA + weight * (AA - JA)) + gamma * (Q - JA),
+        2 * gamma * (JA - AA),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "slopes", "copied"),
+    [
+        ({"batch": 3, "momentum": 0.4}, _heavy_ball, []),
+        ({"batch": 2, "momentum_rate": 1.5}, _velocities, [0.0, 0.0, 0.0]),
+        (
+            {"batch": 2, "consistency_weight": 0.8, "averaging_rate": 0.7},
+            _averages,
+            [0.0, 0.49, 0.49],
+        ),
+    ],
+    ids=["momentum", "velocities", "averages"],
+)
+def test_an_example_has_the_rates_of_batches_momentum_and_averages(
+    rule: dict[str, float],
+    slopes: Slopes,
+    copied: list[float],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One linear unit learns from another, whose equations are written by hand above."""
+    own: dict[str, Any] = {"weight_decay": 0.2, "update_noise": 0.3}
+    if "averaging_rate" in rule:
+        own = {"order": "small-learning-rate"}
+    problem = sd.Problem(
+        "linear",
+        students=1,
+        teachers=1,
+        learning_rate=0.5,
+        student_std=0.7,
+        draw="mean",
+        inputs=sd.Isotropic(50),
+        **own,
+        **rule,
+    )
+    source = problem.export("python").to_source().replace("10.0, 200", "10.0, 100")
+    exec(compile(source, "exported", "exec"), {"__name__": "__main__"})
+    rows = np.array([line.split() for line in capsys.readouterr().out.splitlines()], dtype=float)
+    begin = [0.0, 0.49, *copied]
+    run = solve_ivp(
+        lambda _, y: slopes(y), (0, 10), begin, t_eval=rows[:, 0], rtol=1e-9, atol=1e-12
+    )
+    errors = (run.y[1] - 2 * run.y[0] + 1) / 2
+    assert len(rows) == 11
+    assert rows[:, 1] == pytest.approx(errors, rel=1e-6)
+
+
 def test_means_that_are_integrals_are_refused_by_name(tmp_path: Path) -> None:
     problem = sd.Problem("log(1+exp(x))", students=1, teachers=1, learning_rate=0.1)
     with pytest.raises(sd.SymderivError, match="cannot be exported: means of") as caught:
         problem.export("c", tmp_path / "no.c")
     assert caught.value.argument == "activation"
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("activation", "changes", "argument", "said"),
+    [
+        ("relu", {"student_biases": 0.3}, "activation", "with biases are integrals.*or no biases"),
+        ("erf", {"target": "sign"}, "target", "sign of a target.*or the target"),
+        ("linear", {"loss": "huber"}, "loss", "slopes of this loss.*or the squared loss"),
+    ],
+)
+def test_what_makes_means_integrals_is_named(
+    activation: str, changes: dict[str, Any], argument: str, said: str
+) -> None:
+    problem = sd.Problem(activation, students=1, teachers=1, learning_rate=0.1, **changes)
+    with pytest.raises(sd.SymderivError, match=said) as caught:
+        problem.export("c")
+    assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

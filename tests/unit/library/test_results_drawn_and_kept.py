@@ -263,3 +263,23 @@ def test_the_legend_of_a_fit_is_beside_its_axes() -> None:
     drawn = fit_axes({"generalization_error": curve, "Q[1,1]": curve})
     FigureCanvasAgg(drawn.figure)
     apart(drawn.figure)
+
+
+def test_error_bars_reach_below_zero_where_the_axis_does() -> None:
+    """Overlaps with the teacher grow from zero, and are smaller than their standard errors."""
+    sgd = PROBLEM.replace(student_std=0.0, label_noise=5.0).simulate(alpha=[0.01, 0.02], runs=3)
+    drawn = sgd.plot("R", ax=axes())
+    assert drawn.get_yscale() == "linear"
+    (bars,) = drawn.collections
+    middle, error = (sgd.arrays()[name].ravel() for name in ("R", "R_standard_error"))
+    assert np.any(error > abs(middle))
+    for segment, m, e in zip(bars.get_segments(), middle, error, strict=True):
+        np.testing.assert_allclose(segment[:, 1], [m - e, m + e], rtol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [[0.0], [0.0, 2.0]])
+def test_one_point_is_drawn_as_a_point(alpha: list[float]) -> None:
+    run = PROBLEM.solve(alpha=alpha)
+    (line,) = run.plot(ax=axes()).lines
+    assert line.get_marker() == "o"
+    np.testing.assert_array_equal(line.get_xydata(), [[alpha[-1], run.generalization_error[-1]]])

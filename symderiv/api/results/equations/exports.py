@@ -160,11 +160,13 @@ def _stated(study: Study) -> tuple[str, str, LearningRule]:
 
 
 def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
-    """Return the study's own start and numbers, to twelve digits."""
+    """Return the study's own start and numbers, to twelve digits.
+
+    Rates are those at which single examples do what its batches and its momentum do.
+    """
     from symderiv_codegen import Example
 
     from symderiv.problem.initial import check_equations, initial
-    from symderiv.problem.rule_of import rule_of
 
     if not study.time.given:
         study = study.changed({"time": {"end": MOST_TIME}})
@@ -185,9 +187,9 @@ def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
     count = sum(np.size(value) for value in own.values())
     if count > MOST_NUMBERS:
         sizes["L"], own = 1, _isotropic(own, state)
-    rule = rule_of(study) if study.rule_keys else None
-    if rule is not None:
-        own |= {**rule.parameters, **rule.state}
+    if study.rule_keys:
+        names = [field.name for vector in vectors for field in vector.fields]
+        own = _of_rule(study, names, own)
     values = {
         field.name: _rounded(own[field.name], tuple(sizes[size] for size in field.shape))
         for vector in vectors
@@ -195,6 +197,22 @@ def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
     }
     times = study.time.values or [study.time.end or 0.0]
     return Example(sizes, values, end=min(float(times[-1]), MOST_TIME), steps=200)
+
+
+def _of_rule(study: Study, names: Sequence[str], plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers of plain descent and of the rule, by the names of fields."""
+    from symderiv.integrate.rules.phases import equivalent_factors
+    from symderiv.integrate.rules.rule_run import begun_overlaps
+    from symderiv.learning.derivation.rule_equations import equations_of
+    from symderiv.problem.rule_of import rule_of
+
+    rule = rule_of(study)
+    stated = rule.rule.stated
+    in_updates = equations_of(rule.rule).named.in_updates if stated else ()
+    followed = begun_overlaps(plain["student_overlap"], plain["cross_overlap"], names)
+    own = {**plain, **rule.parameters, **followed, **rule.state}
+    factors = equivalent_factors(study, in_updates)
+    return {name: own[name] * factors.get(name, 1.0) for name in names}
 
 
 def _numbers(study: Study, state: State) -> dict[str, Any]:
