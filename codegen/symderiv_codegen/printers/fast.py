@@ -42,6 +42,8 @@ njit(
 # Two megabytes, a quarter of the usual stack.
 LARGEST_ROOM = 262144
 
+_CALLED = re.compile(r"\b(\w+)\(")
+
 FROM_RUNTIME = ("DIGEST", "derivative_apart", INVERSE_ROOTS.function, "stack_array", "view")
 """What modules may take from ``runtime.py``."""
 
@@ -102,15 +104,13 @@ class FastModule(NumbaModule):
         """
         calls = (*self.program.functions, *self.program.procedures)
         found: dict[str, str] = {}
+        read, called = set[str](), set[str]()
         while True:
             pasted = self.pasted()
-            texts = (text, *pasted, *found.values())
-            new = [
-                callee
-                for callee in calls
-                if callee.name not in found
-                and any(mentioned(callee.name, each, r"\(") for each in texts)
-            ]
+            unread = {text, *pasted, *found.values()} - read
+            read |= unread
+            called.update(*map(_CALLED.findall, unread))
+            new = [each for each in calls if each.name in called and each.name not in found]
             if not new:
                 return [*pasted, *(found[each.name] for each in calls if each.name in found)]
             for callee in new:
@@ -275,8 +275,8 @@ def print_fast(program: Program) -> str:
     return FastModule(program).module()
 
 
-def mentioned(name: str, text: str, behind: str = r"\b") -> bool:
-    return re.search(rf"\b{name}{behind}", text) is not None
+def mentioned(name: str, text: str) -> bool:
+    return re.search(rf"\b{name}\b", text) is not None
 
 
 def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:

@@ -272,7 +272,7 @@ class Search:
                     break
                 begun.take(found)
             if begun.place is not None and not any(
-                np.array_equal(begun.place[1], known[1]) for known in self._hard
+                all(map(np.array_equal, begun.place, known)) for known in self._hard
             ):
                 self._hard.append(begun.place)
             largest = max(largest, SAFETY * begun.worst)
