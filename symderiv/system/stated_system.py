@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from symderiv.system.system_sgd import SystemSimulation
     from symderiv.system.told import SystemEquations
 
+_TOLERANCE = 1e-9  # of runs that ask for no other
+
 Spacing = Literal["log", "linear"]
 
 
@@ -131,8 +133,12 @@ class StatedSystem(Language):
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown.
+            NotYetError: A mean by quadrature would take too many points.
         """
-        return self.solver.rates(state, parameters)
+        rates = self.solver.rates(state, parameters)
+        for message in self.solver.means_at(state, parameters).beyond(_TOLERANCE):
+            warn_caller(message)
+        return rates
 
     @following("simulating")
     def simulate(
