@@ -94,7 +94,7 @@ def test_products_of_functions_with_jumps_are_compared_beyond_their_range() -> N
         return b * mean(lambda z: float(np.tanh(b + np.sqrt(5) * z)))
 
     exact = mean(of_teacher, 1) - mean(of_teacher, last=1)
-    with pytest.warns(RunWarning, match="variance up to 2; .* variance 6, where rates may be off"):
+    with pytest.warns(RunWarning, match="variance up to 2, .* variance 6, where rates may be off"):
         rate = P.rates({"w.w": 6.0, "w.B": 1.0, "B.B": 1.0})["w.B"]
     assert abs(rate - exact) < float(run.attributes["means_error"]) < 1e-6
 
