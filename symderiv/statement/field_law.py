@@ -12,7 +12,7 @@ from pathlib import Path
 import sympy as sp
 
 from symderiv.foundation.errors import NotClosed
-from symderiv.statement.register import Field, Latent, LearningTime, Symbols
+from symderiv.statement.register import Field, Latent, LearningTime, Overlap, Symbols
 from symderiv.statement.stated_problem import Inputs, StatedChange, Statement
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
@@ -129,6 +129,45 @@ class FieldLaw:
             self.jumps[symbol] = place
             named[jump] = symbol if isinstance(jump, sp.Heaviside) else 2 * symbol - 1
         return expression.xreplace(named)
+
+    def told(self, expressions: Iterable[sp.Expr]) -> str:
+        """Return a text that is another one wherever averages of these expressions may be others.
+
+        It says what their symbols are, how inputs correlate, and in which order vectors were
+        declared; not what numbers parameters and eigenvalues are.
+        """
+        symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=str)
+        meanings = [(str(s), sorted(s.assumptions0), self.symbols.meaning.get(s)) for s in symbols]
+        inputs = [
+            (
+                name,
+                [(atom.name, atom.source, atom.position) for atom in each.atoms],
+                self.isotropic(name),
+                each.correlation,
+            )
+            for name, each in self._inputs.items()
+        ]
+        return repr((meanings, inputs, self.statement.vectors))
+
+    def covariances_in(
+        self, expressions: Iterable[sp.Expr]
+    ) -> set[tuple[tuple[str, ...], str, str]]:
+        """Return names of inputs (none for an overlap) and of vectors for each covariance that
+        occurs.
+        """
+        found = set()
+        for symbol in set().union(*(e.free_symbols for e in expressions)):
+            of = self.covariances.get(symbol) or self.symbols.meaning.get(symbol)
+            if isinstance(of, VectorCovariance | Overlap):
+                names = of.inputs if isinstance(of, VectorCovariance) else ()
+                found.add((names, of.first.name, of.second.name))
+        return found
+
+    def know_covariances(self, names: Iterable[tuple[tuple[str, ...], str, str]]) -> None:
+        """Give the symbols of these covariances their meaning."""
+        vectors = {vector.name: vector for vector in self.statement.vectors}
+        for inputs, first, second in names:
+            self.covariance_of_vectors(inputs, vectors[first], vectors[second])
 
     def is_random(self, expression: sp.Expr) -> bool:
         """Return whether an expression depends on the example."""

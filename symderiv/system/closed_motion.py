@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import sympy as sp
 from symderiv_codegen import Array, Assignment, Procedure, Program, Vector
 from sympy.core.function import AppliedUndef
 
+from symderiv.foundation.derivation_cache import derived_once, package_folders
 from symderiv.foundation.errors import NotClosed, NotYetError
 from symderiv.lowering.means.closed_means import upper_triangle
 from symderiv.numerics import GAUSSIAN
+from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.register import Overlap
 from symderiv.statement.stated_motion import ALL, StatedEquations
 from symderiv.statement.vector_expressions import SlowVector
@@ -30,6 +33,7 @@ _TIME = Array("alpha", (), "time since the begin of the piece of a run")
 _BEGIN = Array(BEGIN, (), "time at the begin of the piece of a run")
 
 Pair = tuple[SlowVector, SlowVector]
+Key = TypeVar("Key")
 
 
 def overlap_name(pair: Pair, head: str = "o") -> str:
@@ -208,35 +212,64 @@ def closed(equations: StatedEquations) -> Closed:
     Raises:
         NotClosed: A mean does not exist or is not to be had.
     """
-    means = SlotMeans()
-    averages = Averages(equations.law, means)
 
     def source(target: SlowVector | sp.Symbol) -> str:
         return "; ".join(equations.step.source.get(target, ()))
 
     # the noise first: where a mean of squares diverges the message should name it
-    noise = {
-        pair: {key: averages.lowered(rate, source(pair[0])) for key, rate in rates.items()}
-        for pair, rates in equations.noise.items()
-    }
-    drift = {
-        vector: {key: averages.lowered(rate, source(vector)) for key, rate in rates.items()}
-        for vector, rates in equations.drift.items()
-    }
-    scalars = {u: averages.lowered(rate, source(u)) for u, rate in equations.scalars.items()}
-    observables = {
-        name: averages.lowered(value, f"observe({name}=…)")
-        for name, value in equations.observables.items()
-    }
-    slow = {
-        symbol: averages.lowered(value, f"average({value})")
-        for symbol, value in equations.averages.items()
-    }
+    parts = [
+        (rate, source(a)) for (a, _), rates in equations.noise.items() for rate in rates.values()
+    ]
+    parts += [(rate, source(a)) for a, rates in equations.drift.items() for rate in rates.values()]
+    parts += [(rate, source(u)) for u, rate in equations.scalars.items()]
+    parts += [(value, f"observe({name}=…)") for name, value in equations.observables.items()]
+    parts += [(value, f"average({value})") for value in equations.averages.values()]
+    law, expressions = equations.law, tuple(expression for expression, _ in parts)
+    asked = _Asked(law, tuple(line for _, line in parts))
+    found, covariances, means = _taken(expressions, law.told(expressions), asked)
+    law.know_covariances(covariances)
+    in_order = iter(found)
+
+    def taken(keys: Iterable[Key]) -> dict[Key, sp.Expr]:
+        return {key: next(in_order) for key in keys}
+
+    noise = {pair: taken(rates) for pair, rates in equations.noise.items()}
+    drift = {vector: taken(rates) for vector, rates in equations.drift.items()}
+    scalars, observables = taken(equations.scalars), taken(equations.observables)
+    return Closed(equations, drift, noise, scalars, observables, taken(equations.averages), means)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is needed to take averages and is told by the text of the law: all are equal.
+
+    Attributes:
+        law: The law of the fields.
+        lines: The statement that each expression follows from, for messages.
+    """
+
+    law: FieldLaw = field(repr=False, compare=False)
+    lines: tuple[str, ...] = field(repr=False, compare=False)
+
+
+# not shared between systems, which may add means
+@derived_once(imports=(__name__,), also=package_folders("symderiv_codegen"), remembered=0)
+def _taken(
+    expressions: tuple[sp.Expr, ...], _told: str, asked: _Asked
+) -> tuple[list[sp.Expr], set[tuple[tuple[str, ...], str, str]], SlotMeans]:
+    """Return expressions with all averages taken, the covariances in them, and the means.
+
+    Raises:
+        NotClosed: A mean does not exist or is not to be had.
+    """
+    means = SlotMeans()
+    averages = Averages(asked.law, means)
+    found = [averages.lowered(*each) for each in zip(expressions, asked.lines, strict=True)]
     try:
-        _ = means.error  # chooses the rules of all means by quadrature
+        _ = means.all_functions, means.constants  # chooses the rules of means by quadrature
     except NotYetError as error:
         raise NotClosed(f"means without closed form are not to be had: {error}") from error
-    return Closed(equations, drift, noise, scalars, observables, slow, means)
+    return found, asked.law.covariances_in(found), means
 
 
 class _Writer:

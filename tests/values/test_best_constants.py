@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
+from scipy.optimize import fsolve, minimize_scalar
 
 import symderiv as sd
+from benchmarks.numpy_baseline import ErfProblem
 from symderiv.foundation.errors import InputError
 
 
-def alone(**others: object) -> sd.Problem:
+def erf_units(number: int, learning_rate: float) -> sd.Problem:
     return sd.Problem(
         "erf",
-        students=1,
-        teachers=1,
-        learning_rate=1.0,
+        students=number,
+        teachers=number,
+        learning_rate=learning_rate,
         teacher="orthogonal",
         draw="mean",
-        **others,
     )
 
 
 def test_the_largest_stable_learning_rate_of_one_student_has_a_closed_form() -> None:
     # P = Q - R² decays by 2 E[g'²] - η E[g'⁴] = (4/π)/√3 - η (4/π²)/√5 at Q = R = T = 1
-    found = alone().best(between=(0.5, 6.0), goal="stable")
+    found = erf_units(1, 1.0).best(between=(0.5, 6.0), goal="stable")
     assert found.value == pytest.approx(np.pi * np.sqrt(5 / 3), rel=1e-9)
     assert found.interior
 
 
 @pytest.mark.turns(4)
 def test_the_final_error_is_least_where_other_learning_rates_say() -> None:
-    problem = alone()
+    problem = erf_units(1, 1.0)
     end = 12.0
     found = problem.best(between=(0.3, 3.9), end=end)
 
@@ -47,9 +47,7 @@ def test_the_final_error_is_least_where_other_learning_rates_say() -> None:
 
 @pytest.mark.turns(4)
 def test_the_plateau_is_left_fastest_where_its_own_report_says() -> None:
-    problem = sd.Problem(
-        "erf", students=2, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean"
-    )
+    problem = erf_units(2, 0.5)
     found = problem.best(between=(0.1, 4.0), goal="escape", point=2)
 
     def escape(eta: float) -> float:
@@ -93,25 +91,37 @@ def test_the_best_constants_of_a_linear_unit_have_closed_forms() -> None:
     assert edge.value == pytest.approx(2.0, abs=1e-9)
 
 
-def test_the_fastest_escape_of_a_committee_is_that_of_the_study() -> None:
+def test_a_committee_escapes_fastest_where_equations_written_by_hand_say() -> None:
     P = sd.System()
     x, g, eta = P.inputs("x"), sd.activation("erf"), P.parameter("eta", 0.5)
-    w, B = P.vectors("w", 2), P.vectors("B", 2, fixed=True)
+    w, B = P.vectors("w", 2), P.vectors("B", 3, fixed=True)
     P.descend((g(w @ x).sum() - g(B @ x).sum()) ** 2 / 2, {w: eta})
-    start = {"w.w": [[0.3, 0.1], [0.1, 0.2]], "w.B": [[0.1, 0], [0, 0.05]], "B.B": np.eye(2)}
-    problem = sd.Problem(
-        *("erf",),
-        students=2,
-        teachers=2,
-        learning_rate=0.5,
-        student_weights=1.0,
-        teacher_weights=1.0,
-        teacher="orthogonal",
-        draw="mean",
-    )
-    asked = {"between": (0.1, 4.0), "goal": "escape", "point": 2}
-    found = P.best("eta", initial=start, **asked)
-    assert found.value == pytest.approx(problem.best(**asked).value, rel=1e-9)
+    T = np.array([[1.2, 0.2, 0.0], [0.2, 0.9, 0.1], [0.0, 0.1, 0.8]])
+    start = {"w.w": [[0.3, 0.1], [0.1, 0.2]], "w.B": [[0.1, 0, 0.02], [0, 0.05, 0.1]], "B.B": T}
+    both_alike = 3
+    asked = {"between": (1.2, 2.0), "goal": "escape", "initial": start, "eta": 1.5}
+    found = P.best("eta", point=both_alike, **asked)
+    assert found.interior
+
+    def escape(eta: float) -> float:
+        ones = np.ones(1), np.ones(1), T[None], T, np.ones(2), np.ones(3)
+        flow = ErfProblem(*ones, learning_rate=eta)
+
+        def rates(state: np.ndarray) -> np.ndarray:
+            q = state[[0, 1, 1, 2]]
+            rate = flow.right_hand_side(0.0, np.concatenate([q, state[3:]]))
+            return np.delete(rate, 2)
+
+        point = fsolve(rates, [1.13, 0.73, 1.13, *(0.68, 0.61, 0.47) * 2], xtol=1e-12)
+        step = 1e-5 * np.eye(len(point))
+        slopes = [(rates(point + s) - rates(point - s)) / 2e-5 for s in step]
+        return float(np.max(np.linalg.eigvals(np.array(slopes).T).real))
+
+    sides = [escape(found.value + step) for step in (-0.02, 0.0, 0.02)]
+    assert found.reached == pytest.approx(sides[1], rel=1e-8)
+    # a parabola through the three has its top there
+    top = 0.01 * (sides[2] - sides[0]) / (2 * sides[1] - sides[0] - sides[2])
+    assert abs(top) < 1e-4
 
 
 def test_what_cannot_be_best_of_a_system_is_refused() -> None:
@@ -127,7 +137,7 @@ def test_what_cannot_be_best_of_a_system_is_refused() -> None:
 
 
 def test_what_cannot_be_best_is_refused() -> None:
-    problem = alone()
+    problem = erf_units(1, 1.0)
     for arguments, words in (
         ({"between": (2.0, 1.0)}, "smaller one first"),
         ({"between": (0.5, 1.5), "goal": "fast"}, "error, stable, escape"),

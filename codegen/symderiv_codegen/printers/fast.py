@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 from symderiv_codegen.errors import ProgramError
@@ -41,8 +42,6 @@ njit(
 
 # Two megabytes, a quarter of the usual stack.
 LARGEST_ROOM = 262144
-
-_CALLED = re.compile(r"\b(\w+)\(")
 
 FROM_RUNTIME = ("DIGEST", "derivative_apart", INVERSE_ROOTS.function, "stack_array", "view")
 """What modules may take from ``runtime.py``."""
@@ -104,13 +103,11 @@ class FastModule(NumbaModule):
         """
         calls = (*self.program.functions, *self.program.procedures)
         found: dict[str, str] = {}
-        read, called = set[str](), set[str]()
+        called_in = cache(called)
         while True:
             pasted = self.pasted()
-            unread = {text, *pasted, *found.values()} - read
-            read |= unread
-            called.update(*map(_CALLED.findall, unread))
-            new = [each for each in calls if each.name in called and each.name not in found]
+            names = set().union(*map(called_in, (text, *pasted, *found.values())))
+            new = [each for each in calls if each.name in names and each.name not in found]
             if not new:
                 return [*pasted, *(found[each.name] for each in calls if each.name in found)]
             for callee in new:
@@ -277,6 +274,10 @@ def print_fast(program: Program) -> str:
 
 def mentioned(name: str, text: str) -> bool:
     return re.search(rf"\b{name}\b", text) is not None
+
+
+def called(text: str) -> set[str]:
+    return set(re.findall(r"(\w+)\(", text))
 
 
 def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:

@@ -54,6 +54,10 @@ class ProductMeans:
         self._written: dict[Any, tuple[sp.Expr, sp.Expr]] = {}
         self._slopes: dict[str, list[Slope]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is compiled."""
+        return {key: value for key, value in vars(self).items() if key != "by_number"}
+
     def mean(
         self,
         functions: Sequence[sp.Expr],
@@ -209,9 +213,9 @@ class ProductMeans:
             for kinds, name in self.names.items()
         }
 
-    @property
+    @cached_property
     def functions(self) -> dict[str, Function]:
-        """The functions of the module by name."""
+        """The functions of the module by name; nothing may be added after that."""
         if not self.names:
             return {}
         functions = {function.name: function for function in self.by_number.factors}
@@ -239,9 +243,9 @@ class ProductMeans:
         used = dict.fromkeys(name for _, name in self._slopes[mean.name] if name)
         return replace(mean, slopes=tuple(slopes), used=tuple(found[name] for name in used))
 
-    @property
+    @cached_property
     def constants(self) -> dict[str, Constant]:
-        """Constants of the module."""
+        """Constants of the module; nothing may be added after that."""
         if not self.names:
             return {}
         rule, error = self.rule

@@ -198,6 +198,9 @@ def _of_point(
         )
     rate = LargestRate(followed.flow, followed.at, points[number - 1].values, begin, ends)
     grid = [value for value in np.linspace(*ends, _GRID) if np.isfinite(rate(float(value)))]
+    if not grid:
+        where = f"{name} = {begin:g} to {ends[0]:g} or {ends[1]:g}"
+        raise ToleranceError(f"point {number} could not be followed from {where}")
     rates = np.array([rate(float(value)) for value in grid])
     tried = [[float(x), float(y)] for x, y in zip(grid, rates, strict=True)]
     if goal == "escape":
