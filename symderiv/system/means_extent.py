@@ -120,7 +120,7 @@ class RunOfMeans:
 
     @property
     def too_many_points(self) -> str:
-        """What is said where a mean has too many points to be integrated."""
+        """The message where a mean has too many points to be integrated."""
         return (
             "a mean over several fields would take minutes, as its function is too sharp there: "
             f"fields and scalars reach {self._largest(self.extents)}. Take smaller ones, or "

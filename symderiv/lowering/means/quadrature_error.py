@@ -272,7 +272,8 @@ class Search:
                     break
                 begun.take(found)
             if begun.place is not None and not any(
-                all(map(np.array_equal, begun.place, known)) for known in self._hard
+                all(np.array_equal(a, b) for a, b in zip(begun.place, known, strict=True))
+                for known in self._hard
             ):
                 self._hard.append(begun.place)
             largest = max(largest, SAFETY * begun.worst)
