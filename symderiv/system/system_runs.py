@@ -178,7 +178,7 @@ class Solver:
 
     @cached_property
     def extents(self) -> dict[str, Callable[..., float]]:
-        """The functions of how large the fields and scalars of means by quadrature are at a state."""
+        """The functions of the sizes of fields and scalars of means by quadrature."""
         names = self.closed.extents
         module = uncompiled(print_numba(self.closed.extent_program)) if names else None
         return {name: getattr(module, f"observe_{name}") for name in names}
