@@ -6,10 +6,10 @@ it stayed there; where it did not, its rates are compared with those of a much f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from symderiv.integrate.flows.activation_error import (
 )
 from symderiv.lowering.means.joint_means import LARGEST_CONSTANT, LARGEST_MEAN, SAFETY
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
-
-if TYPE_CHECKING:
-    from symderiv.system.system_runs import Solver
+from symderiv.system.system_runs import Solver
 
 _COMPARED = 8
 """At how many times outside of the stated range rates are compared."""
@@ -108,21 +106,16 @@ class RunOfMeans:
             limits = ", ".join(
                 f"{_ALLOWED[name][0]} {_ALLOWED[name][1]:g}" for name in self.extents
             )
-            past = [n for n, found in self.extents.items() if np.max(found) > _ALLOWED[n][1]]
+            largest = {name: float(np.max(found)) for name, found in self.extents.items()}
+            past = [n for n, size in largest.items() if size > _ALLOWED[n][1]]
+            reached = ", ".join(f"{name} {largest[name]:.3g}" for name in past)
             tail = f"where rates may be off by {self.changed:.1e}, by a much finer rule"
             if np.isnan(self.changed):
                 tail = "where a much finer rule, by which to compare, would take too many points"
-            since = float(self.alpha[self.outside[0]])
-            yield beyond_line(stated, limits, since, self._largest(past), tail)
+            yield beyond_line(stated, limits, float(self.alpha[self.outside[0]]), reached, tail)
 
-    def _largest(self, names: Iterable[str]) -> str:
-        return ", ".join(f"{name} {float(np.max(self.extents[name])):.3g}" for name in names)
 
-    @property
-    def too_many_points(self) -> str:
-        """The message where a mean has too many points to be integrated."""
-        return (
-            "a mean over several fields would take minutes, as its function is too sharp there: "
-            f"fields and scalars reach {self._largest(self.extents)}. Take smaller ones, or "
-            "simulate at finite N"
-        )
+def means_at(solver: Solver, given: Mapping[str, Any], parameters: Mapping[str, Any]) -> RunOfMeans:
+    """Return what is known of the means at one state; the arguments are those of its rates."""
+    state, constants, alpha = solver.placed(given, parameters)
+    return RunOfMeans(solver, np.array([alpha]), state[None], constants[None])

@@ -135,8 +135,10 @@ class StatedSystem(Language):
             InputError: A name is missing or unknown.
             NotYetError: A mean by quadrature would take too many points.
         """
+        from symderiv.system.means_extent import means_at
+
         rates = self.solver.rates(state, parameters)
-        for message in self.solver.means_at(state, parameters).beyond(_TOLERANCE):
+        for message in means_at(self.solver, state, parameters).beyond(_TOLERANCE):
             warn_caller(message)
         return rates
 

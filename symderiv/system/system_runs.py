@@ -31,7 +31,6 @@ from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
 from symderiv.system.closed_motion import Closed, overlap_name
-from symderiv.system.means_extent import RunOfMeans
 from symderiv.system.named_states import Layout
 
 #: Factors of the terms of sums over the classes, with their powers, by the names of arrays.
@@ -251,19 +250,14 @@ class Solver:
 
         ``parameters`` may say the time as ``alpha`` where something depends on it; it is 0 else.
         """
-        state, constants, alpha = self._placed(given, parameters)
+        state, constants, alpha = self.placed(given, parameters)
         slope = self.slope(state, constants, alpha)
         still = np.zeros_like(constants)
         rates = self.layout.unpacked(slope, still, self.layout.shown(given))
         observed = self.observed(state[None], constants, np.array([alpha]))
         return SystemRates(rates, {name: float(value[0]) for name, value in observed.items()})
 
-    def means_at(self, given: Mapping[str, Any], parameters: Mapping[str, Any]) -> RunOfMeans:
-        """Return what is known of the means by quadrature at a state; arguments as of rates."""
-        state, constants, alpha = self._placed(given, parameters)
-        return RunOfMeans(self, np.array([alpha]), state[None], constants[None])
-
-    def _placed(
+    def placed(
         self, given: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> tuple[np.ndarray, np.ndarray, float]:
         """Return the vectors of state and constants, and the time."""
@@ -285,8 +279,14 @@ class Solver:
             few = {**self.closed.means.constants, **self.closed.means.joints.crude}
             self._with(few)(alpha, state, self.layout.sizes, constants, crude)
             if np.isfinite(crude).all():
-                at = RunOfMeans(self, np.array([alpha]), state[None], constants[None])
-                raise NotYetError(at.too_many_points)
+                program, times = self.closed.extent_program, np.array([alpha])
+                sizes = self.evaluated(program, self.extents, state[None], constants, times)
+                reached = ", ".join(f"{name} {float(size[0]):.3g}" for name, size in sizes.items())
+                raise NotYetError(
+                    "a mean over several fields would take minutes, as its function is too sharp "
+                    f"there: fields and scalars reach {reached}. Take smaller ones, or simulate at "
+                    "finite N"
+                )
         return slope
 
     def observed(

@@ -122,6 +122,18 @@ general fields, where they were worst with two kinks, and four fields of one pla
 worst among 400 of such."""
 
 
+Place = tuple[Kinds, Matrix, Matrix]
+
+
+def _same_as(place: Place) -> Callable[[Place], bool]:
+    kinds, covariance, biases = place
+    return lambda other: (
+        kinds == other[0]
+        and np.array_equal(covariance, other[1])
+        and np.array_equal(biases, other[2])
+    )
+
+
 @dataclass
 class _Begun:
     """A search that may go on.
@@ -134,7 +146,7 @@ class _Begun:
 
     rest: Iterator[Found]
     worst: float = 0.0
-    place: tuple[Kinds, Matrix, Matrix] | None = None
+    place: Place | None = None
 
     def take(self, found: Found) -> None:
         """Take note of an error."""
@@ -183,7 +195,7 @@ class Search:
         self._climbs = {2: 1, 4: 2 if several else 4 if planes else 1}
         self.biased, self.variance, self.bias = biased, variance, bias
         self._begun: dict[tuple[MeanRule, int], _Begun] = {}
-        self._hard: list[tuple[Kinds, Matrix, Matrix]] = []
+        self._hard: list[Place] = []
         self._there: dict[tuple[MeanRule, int], float] = {}
 
     @property
@@ -271,10 +283,7 @@ class Search:
                 if found is None:
                     break
                 begun.take(found)
-            if begun.place is not None and not any(
-                all(np.array_equal(a, b) for a, b in zip(begun.place, known, strict=True))
-                for known in self._hard
-            ):
+            if begun.place is not None and not any(map(_same_as(begun.place), self._hard)):
                 self._hard.append(begun.place)
             largest = max(largest, SAFETY * begun.worst)
         return largest
