@@ -177,9 +177,17 @@ class Closed:
     @cached_property
     def extent_program(self) -> Program:
         """A program with one procedure for each of these."""
-        writer = _Writer(self)
-        procedures = tuple(writer.average(name, value) for name, value in self.extents.items())
-        return replace(self.program, procedures=procedures, state=None, parameters=None)
+        writer, extents = _Writer(self), self.extents
+        procedures = tuple(writer.average(name, value) for name, value in extents.items())
+        calls = any(value.atoms(AppliedUndef) for value in extents.values())
+        return replace(
+            self.program,
+            functions=self.program.functions if calls else (),
+            procedures=procedures,
+            constants=self.program.constants if calls else {},
+            state=None,
+            parameters=None,
+        )
 
     @cached_property
     def differentiable_program(self) -> Program:

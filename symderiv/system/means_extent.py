@@ -6,12 +6,12 @@ it stayed there; where it did not, its rates are compared with those of a much f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from symderiv_codegen import print_fast, print_numba
 
 from symderiv.integrate.flows.activation_error import (
     BY_RULE,
@@ -21,8 +21,6 @@ from symderiv.integrate.flows.activation_error import (
 )
 from symderiv.lowering.means.joint_means import LARGEST_CONSTANT, LARGEST_MEAN, SAFETY
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
-from symderiv.lowering.means.uncompiled import uncompiled
-from symderiv.storage.kernels import kept_module
 from symderiv.system.system_runs import Solver
 
 _COMPARED = 8
@@ -54,14 +52,8 @@ class RunOfMeans:
     @cached_property
     def extents(self) -> dict[str, np.ndarray]:
         """The largest variance, mean and scalar of any mean, shape (P,) each."""
-        closed = self.solver.closed
-        if not closed.extents:
-            return {}
-        module = uncompiled(print_numba(closed.extent_program))
-        functions = {name: getattr(module, f"observe_{name}") for name in closed.extents}
-        return self.solver.evaluated(
-            closed.extent_program, functions, self.states, self.constants, self.alpha
-        )
+        functions, program = self.solver.extents, self.solver.closed.extent_program
+        return self.solver.evaluated(program, functions, self.states, self.constants, self.alpha)
 
     @cached_property
     def outside(self) -> np.ndarray:
@@ -76,9 +68,7 @@ class RunOfMeans:
         """The most by which a much finer rule changes rates at some of these times, times the
         factor of safety that errors of means have.
         """
-        closed = self.solver.closed
-        finer = replace(closed.program, constants=closed.means.finer_constants)
-        rates = self.solver.right_hand_side, kept_module(print_fast(finer)).specialised(1)
+        rates = self.solver.right_hand_side, self.solver.by_finer_rules
         count = min(_COMPARED, self.outside.size)
         largest = 0.0
         for n in self.outside[np.linspace(0, self.outside.size - 1, count).astype(int)]:
@@ -86,7 +76,7 @@ class RunOfMeans:
             for rate, slope in zip(rates, slopes, strict=True):
                 sizes = self.solver.layout.sizes
                 rate(float(self.alpha[n]), self.states[n], sizes, self.constants[n], slope)
-            largest = max(largest, float(np.max(np.abs(slopes[1] - slopes[0]))))
+            largest = float(np.maximum(largest, np.max(np.abs(slopes[1] - slopes[0]))))
         return SAFETY * largest
 
     @property
@@ -105,7 +95,13 @@ class RunOfMeans:
         if not self.extents or not self.alpha.size:
             return
         yield from near_tolerance(f"means: {BY_RULE}", self.error, tolerance, "relative_tolerance")
-        if self.outside.size and self.changed > NEAR * tolerance:
+        yield from self.beyond(tolerance)
+
+    def beyond(self, tolerance: float) -> Iterator[str]:
+        """Yield a line where states leave the range of the stated error, and rates may be off by
+        more than a tolerance allows.
+        """
+        if self.outside.size and not self.changed <= NEAR * tolerance:
             stated = f"means: the error by quadrature, {self.solver.closed.means.error:.1e}"
             limits = ", ".join(
                 f"{_ALLOWED[name][0]} {_ALLOWED[name][1]:g}" for name in self.extents
@@ -114,4 +110,12 @@ class RunOfMeans:
             past = [n for n, size in largest.items() if size > _ALLOWED[n][1]]
             reached = ", ".join(f"{name} {largest[name]:.3g}" for name in past)
             tail = f"where rates may be off by {self.changed:.1e}, by a much finer rule"
+            if np.isnan(self.changed):
+                tail = "where a much finer rule, by which to compare, would take too many points"
             yield beyond_line(stated, limits, float(self.alpha[self.outside[0]]), reached, tail)
+
+
+def means_at(solver: Solver, given: Mapping[str, Any], parameters: Mapping[str, Any]) -> RunOfMeans:
+    """Return what is known of the means at one state; the arguments are those of its rates."""
+    state, constants, alpha = solver.placed(given, parameters)
+    return RunOfMeans(solver, np.array([alpha]), state[None], constants[None])

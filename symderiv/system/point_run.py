@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from time import process_time
 
 import numpy as np
 
+from symderiv.foundation.errors import warn_caller
 from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, PiecewiseRun, RightHandSide
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.flows.run_errors import first_tolerance, measured, why_missed
@@ -17,6 +19,9 @@ from symderiv.system.closed_motion import BEGIN, overlap_name, scalar_name
 from symderiv.system.means_extent import RunOfMeans
 from symderiv.system.system_trajectory import SystemRun
 from symderiv.system.varied_system import SystemPoint
+
+_LONG = 0.5
+"""Seconds that rates take, from which on a run is said to take long."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +145,30 @@ class PointRun(PiecewiseRun):
                 found[name][...] = largest
         return scales
 
+    def _begin(self) -> None:
+        """Evaluate the rates at the start, and say at once where this takes long.
+
+        Raises:
+            NotYetError: A mean by quadrature would take too many points there.
+        """
+        _ = self.right_hand_side  # compiled
+        begun = process_time()
+        self.point.solver.slope(self.point.state, self.course.held(np.zeros(1))[0], 0.0)
+        once = process_time() - begun
+        if once > _LONG:
+            warn_caller(
+                f"rates take {once:.1f} seconds at the start, and a run needs hundreds of them: "
+                "means over several fields take fewer points of smaller scalars and overlaps"
+            )
+
     def solved(self, max_steps: int = 100_000_000, progress: Progress | None = None) -> SystemRun:
-        """Return the trajectory, or the steps that are nearest to the times."""
+        """Return the trajectory, or the steps that are nearest to the times.
+
+        Raises:
+            NotYetError: A mean by quadrature would take too many points at the start.
+        """
         solver, layout = self.point.solver, self.point.solver.layout
+        self._begin()
         first = self.run(first_tolerance(self, "auto"), max_steps, progress)
         best = measured(self, first, self.errors(first), "auto", [first], max_steps, progress)
         rows, names = best.result, layout.shown(self.point.given)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from symderiv.system.system_sgd import SystemSimulation
     from symderiv.system.told import SystemEquations
 
+_TOLERANCE = 1e-9  # of runs that ask for no other
+
 Spacing = Literal["log", "linear"]
 
 
@@ -133,8 +135,14 @@ class StatedSystem(Language):
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown.
+            NotYetError: A mean by quadrature would take too many points.
         """
-        return self.solver.rates(state, parameters)
+        from symderiv.system.means_extent import means_at
+
+        rates = self.solver.rates(state, parameters)
+        for message in means_at(self.solver, state, parameters).beyond(_TOLERANCE):
+            warn_caller(message)
+        return rates
 
     @following("simulating")
     def simulate(

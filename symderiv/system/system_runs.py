@@ -12,6 +12,7 @@ import numpy as np
 import sympy as sp
 from symderiv_codegen import (
     Assignment,
+    Constant,
     Program,
     ProgramError,
     print_fast,
@@ -26,6 +27,7 @@ from symderiv_codegen import (
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow
+from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
 from symderiv.system.closed_motion import Closed, overlap_name
@@ -163,6 +165,23 @@ class Solver:
         """The compiled right-hand side on vectors."""
         return self._fast.specialised(1)
 
+    @cached_property
+    def by_finer_rules(self) -> Callable[..., None]:
+        """The same with means by much finer rules."""
+        return self._with(self.closed.means.finer_constants)
+
+    def _with(self, constants: Mapping[str, Constant]) -> Callable[..., None]:
+        module = kept_module(print_fast(replace(self.closed.program, constants=constants)))
+        compiled: Callable[..., None] = module.specialised(1)
+        return compiled
+
+    @cached_property
+    def extents(self) -> dict[str, Callable[..., float]]:
+        """The functions of the sizes of fields and scalars of means by quadrature."""
+        names = self.closed.extents
+        module = uncompiled(print_numba(self.closed.extent_program)) if names else None
+        return {name: getattr(module, f"observe_{name}") for name in names}
+
     def tangent_program(self, moving: tuple[str, ...]) -> Program:
         """Return the program of the rates along a direction of the state and of some constants.
 
@@ -231,17 +250,44 @@ class Solver:
 
         ``parameters`` may say the time as ``alpha`` where something depends on it; it is 0 else.
         """
-        parameters, alpha = dict(parameters), 0.0
-        if self.layout.statement.symbols.of(LearningTime):
-            alpha = float(parameters.pop("alpha", 0.0))
-        state, constants = self.layout.packed(given, parameters)
-        constants = self.layout.at_time(constants, alpha, parameters)
-        slope = np.empty_like(state)
-        self.right_hand_side(alpha, state, self.layout.sizes, constants, slope)
+        state, constants, alpha = self.placed(given, parameters)
+        slope = self.slope(state, constants, alpha)
         still = np.zeros_like(constants)
         rates = self.layout.unpacked(slope, still, self.layout.shown(given))
         observed = self.observed(state[None], constants, np.array([alpha]))
         return SystemRates(rates, {name: float(value[0]) for name, value in observed.items()})
+
+    def placed(
+        self, given: Mapping[str, Any], parameters: Mapping[str, Any]
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return the vectors of state and constants, and the time."""
+        parameters, alpha = dict(parameters), 0.0
+        if self.layout.statement.symbols.of(LearningTime):
+            alpha = float(parameters.pop("alpha", 0.0))
+        state, constants = self.layout.packed(given, parameters)
+        return state, self.layout.at_time(constants, alpha, parameters), alpha
+
+    def slope(self, state: np.ndarray, constants: np.ndarray, alpha: float) -> np.ndarray:
+        """Return the rates as a vector.
+
+        Raises:
+            NotYetError: A mean by quadrature would take too many points.
+        """
+        slope, crude = np.empty((2, state.size))
+        self.right_hand_side(alpha, state, self.layout.sizes, constants, slope)
+        if self.closed.means.joints.names and not np.isfinite(slope).all():
+            few = {**self.closed.means.constants, **self.closed.means.joints.crude}
+            self._with(few)(alpha, state, self.layout.sizes, constants, crude)
+            if np.isfinite(crude).all():
+                program, times = self.closed.extent_program, np.array([alpha])
+                sizes = self.evaluated(program, self.extents, state[None], constants, times)
+                reached = ", ".join(f"{name} {float(size[0]):.3g}" for name, size in sizes.items())
+                raise NotYetError(
+                    "a mean over several fields would take minutes, as its function is too sharp "
+                    f"there: fields and scalars reach {reached}. Take smaller ones, or simulate at "
+                    "finite N"
+                )
+        return slope
 
     def observed(
         self,

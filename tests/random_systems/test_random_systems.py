@@ -6,6 +6,7 @@ import pytest
 from support.rotating import DAY
 
 from random_systems.__main__ import proved, tried
+from random_systems.integrated import integrated
 
 
 @pytest.mark.parametrize("seed", [1000 + 3 * DAY + n for n in range(2)])
@@ -33,6 +34,13 @@ def test_a_logistic_loss_of_units_with_kinks_is_integrated_over(seed: int) -> No
 
 def test_rates_that_are_off_by_a_hundredth_are_noticed() -> None:
     assert tried(4, 1.01).startswith("wrong")
+
+
+@pytest.mark.parametrize("seed", [10, 13])
+def test_rates_of_smooth_units_are_those_of_one_quadrature(seed: int) -> None:
+    """By quadrature and in closed form; rates that are off by a thousandth are noticed."""
+    assert integrated(seed).startswith("agrees")
+    assert integrated(seed, 1.001).startswith("wrong")
 
 
 @pytest.mark.parametrize("seed", [26, 68, 69, 70])

@@ -32,6 +32,8 @@ from symderiv.lowering.means.field_covariances import Matrix, field_covariances
 from symderiv.lowering.means.numeric_activation import with_softplus
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import (
+    JOINT_REACHES,
+    JOINT_STEPS,
     JointRule,
     coarsest,
     joint_rule,
@@ -58,6 +60,9 @@ _FINEST = {
 }
 """Step and reach that others are compared with, for smooth functions and for those with kinks: half
 the step costs 16 times as much in four dimensions."""
+_NEAR, _NOTHING = JOINT_REACHES[1], 1e-14
+"""The reach of what others are compared with where less than this of the largest mean lies beyond,
+by the coarsest step: that is of nearly all functions, and a sphere of half the volume."""
 _NUMBER = sp.Symbol("number", real=True)
 _NAMES = {False: "JOINT_RULE", True: "JOINT_PANELS"}
 
@@ -276,6 +281,11 @@ class JointMeans:
             for kind, (step, reach) in self.rules.items()
         }
 
+    @property
+    def crude(self) -> dict[str, tuple[float, ...]]:
+        """The constants that are rules of a few points, whatever the moments."""
+        return {_NAMES[kind]: joint_rule(1e9, 1.0, kind) for kind in self.rules}
+
     def mean(
         self, joint: Joint, covariance: Sequence[Sequence[sp.Expr]], means: Sequence[sp.Expr]
     ) -> sp.Expr:
@@ -369,8 +379,14 @@ def rule_for(joint: Joint) -> tuple[tuple[float, float], float]:
     """
     mean, cases, kinked = mean_by_rule(joint), list(_cases(joint)), bool(joint.gaps)
     finest = _FINEST[kinked][joint.nonlinear]
-    exact = [mean(joint_rule(*finest, kinked), *case) for case in cases]
 
+    def exactly(*case: Matrix) -> float:
+        ends = (joint_rule(JOINT_STEPS[0], reach, kinked) for reach in (_NEAR, finest[1]))
+        near, far = (mean(rule, *case) for rule in ends)
+        same = abs(far - near) <= _NOTHING * max(1.0, abs(far))
+        return mean(joint_rule(finest[0], _NEAR if same else finest[1], kinked), *case)
+
+    exact = [exactly(*case) for case in cases]
     left = [*zip(cases, exact, strict=True)]
 
     def error_of(rule: tuple[float, float], enough: float) -> float:

@@ -122,6 +122,18 @@ general fields, where they were worst with two kinks, and four fields of one pla
 worst among 400 of such."""
 
 
+Place = tuple[Kinds, Matrix, Matrix]
+
+
+def _same_as(place: Place) -> Callable[[Place], bool]:
+    kinds, covariance, biases = place
+    return lambda other: (
+        kinds == other[0]
+        and np.array_equal(covariance, other[1])
+        and np.array_equal(biases, other[2])
+    )
+
+
 @dataclass
 class _Begun:
     """A search that may go on.
@@ -134,7 +146,7 @@ class _Begun:
 
     rest: Iterator[Found]
     worst: float = 0.0
-    place: tuple[Kinds, Matrix, Matrix] | None = None
+    place: Place | None = None
 
     def take(self, found: Found) -> None:
         """Take note of an error."""
@@ -183,7 +195,7 @@ class Search:
         self._climbs = {2: 1, 4: 2 if several else 4 if planes else 1}
         self.biased, self.variance, self.bias = biased, variance, bias
         self._begun: dict[tuple[MeanRule, int], _Begun] = {}
-        self._hard: list[tuple[Kinds, Matrix, Matrix]] = []
+        self._hard: list[Place] = []
         self._there: dict[tuple[MeanRule, int], float] = {}
 
     @property
@@ -271,9 +283,7 @@ class Search:
                 if found is None:
                     break
                 begun.take(found)
-            if begun.place is not None and not any(
-                np.array_equal(begun.place[1], known[1]) for known in self._hard
-            ):
+            if begun.place is not None and not any(map(_same_as(begun.place), self._hard)):
                 self._hard.append(begun.place)
             largest = max(largest, SAFETY * begun.worst)
         return largest
@@ -293,18 +303,27 @@ class Search:
                 largest = max(largest, self._there[rule, n])
         return largest
 
-    def apart(self, rule: MeanRule, other: MeanRule, size: int) -> float:
-        """Return how far means of so many factors are apart, with fields in the same order."""
-        rng, most = np.random.default_rng(_SEED), self._samples[size] * _SAMPLES[size]
+    def as_near(self, rule: MeanRule, size: int, most: float) -> Callable[[MeanRule], bool]:
+        """Return what says whether means of so many factors by another rule are no farther from
+        those of a rule, with fields in the same order.
+        """
+        rng, many = np.random.default_rng(_SEED), self._samples[size] * _SAMPLES[size]
         tried = np.array(
-            [*structured(size, self.variance), *field_covariances(rng, most, size, self.variance)]
+            [*structured(size, self.variance), *field_covariances(rng, many, size, self.variance)]
         )
-        unbiased, apart = np.zeros(tried.shape[:2]), 0.0
-        for kinds in self.kinds:
-            if len(kinds) == size:
-                found = [self.means(each, kinds, tried, unbiased) for each in (rule, other)]
-                apart = max(apart, float(np.max(np.abs(found[0] - found[1]))))
-        return apart
+        unbiased, known = np.zeros(tried.shape[:2]), dict[Kinds, Matrix]()
+
+        def near(other: MeanRule) -> bool:
+            for kinds in self.kinds:
+                if len(kinds) == size:
+                    if kinds not in known:
+                        known[kinds] = self.means(rule, kinds, tried, unbiased)
+                    found = self.means(other, kinds, tried, unbiased)
+                    if np.max(np.abs(found - known[kinds])) > most:
+                        return False
+            return True
+
+        return near
 
     def _order(self, size: int) -> list[int]:
         """Return the order of fields in which means are computed again: the opposite one, but a
@@ -447,8 +466,9 @@ def chosen_rule(choice: Choice) -> tuple[MeanRule, float, float]:
 
 def _with_fewest_pairs(search: Search, rule: MeanRule) -> MeanRule:
     """Return a rule with the fewest points of sectors that change means by rounding alone."""
-    *_, most = fewer = [with_sectors(rule, sectors) for sectors in SECTORS]
-    return next(each for each in fewer if search.apart(each, most, 2) <= _ROUNDED)
+    *fewer, most = [with_sectors(rule, sectors) for sectors in SECTORS]
+    near = search.as_near(most, 2, _ROUNDED)
+    return next(filter(near, fewer), most)
 
 
 def pair_error(search: Search, rule: MeanRule) -> float:

@@ -106,16 +106,14 @@ def _as_good_as_finest(
 ) -> AnyRule:
     """Return the coarsest rule whose errors are nearly those of the finest where they are large.
 
-    Beyond it only the time of runs grows. Every rule that is taken is searched for worse places,
-    which the finest one then has to be better at. An error above ``most`` ends a search.
+    Beyond it only the time of runs grows. The search of a rule ends where it is clearly worse than
+    the finest one is anywhere so far, and goes on if the finest is as bad there. An error above
+    ``most`` ends everything.
     """
-    for _ in range(MOST_TAKEN):
-        least = where_hard(rules[-1])
-        if least > most:
-            break
+    while (least := where_hard(rules[-1])) <= most:
         rule = next(each for each in rules if where_hard(each) <= NEARLY * least)
-        error_of(rule, most)
-        if where_hard(rule) <= NEARLY * where_hard(rules[-1]):
+        error_of(rule, NEARLY * least)
+        if where_hard(rule) <= NEARLY * least:
             return rule
     return rules[-1]
 

@@ -28,6 +28,18 @@ from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
 
 _PARALLEL = 1e-14  # what rounding leaves of the difference of two slopes
 _AT_A_LAYER = 512  # points of panels on both sides of the narrowest layers
+_MOST = 1e8  # points of a mean that take a few seconds
+_WIDEST = 9.0  # what errors are stated for has so many times the points of the unit of the rule
+
+
+def _too_many(points: float, unit: float, levels: int) -> bool:
+    """Return whether a mean would take minutes: points are more than twice those of the largest
+    fields and numbers that errors are stated for, where ``unit`` is how many steps a reach has.
+    """
+    most = 2.0
+    for _ in range(levels):
+        most *= _WIDEST * unit
+    return points > max(most, _MOST)
 
 
 def _joint_array(numbers: tuple[float, ...]) -> np.ndarray:
@@ -91,15 +103,21 @@ def _joint_steps(
     """Return points and weights of each t by equal steps, and how many these are."""
     counts = np.ones(levels, dtype=np.int64)
     steps = np.zeros(levels)
-    most = 1
+    most, points, alone = 1, 1.0, 1.0
     for level in range(levels):
         steps[level] = _joint_step(factor, level, rule, sharpness)
+        if steps[level] > 0.0:
+            points *= 2.0 * float(rule[2]) / float(steps[level]) + 1.0
+    if _too_many(points, float(rule[2]) / float(rule[0]), levels):
+        steps[:] = 0.0
+        alone = math.nan
+    for level in range(levels):
         if steps[level] > 0.0:
             counts[level] = 2 * math.ceil(float(rule[2]) / float(steps[level])) + 1
             most = max(most, counts[level])
     rows = np.empty((levels, 2, most))
     for level in range(levels):
-        rows[level, 0, 0], rows[level, 1, 0] = 0.0, 1.0
+        rows[level, 0, 0], rows[level, 1, 0] = 0.0, alone
         if steps[level] > 0.0:
             for n in range(counts[level]):
                 t = (n - counts[level] // 2) * steps[level]
@@ -112,14 +130,16 @@ def _joint_room(
     factor: np.ndarray, levels: int, rule: np.ndarray, sharpness: float, planes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return room for points and weights of each t in panels, and how many these are: none yet."""
-    longest = 0.0
+    shortest, points = float(rule[0]), 1.0
     for level in range(levels):
-        longest = max(longest, _joint_longest(factor, level))
-    panel = float(rule[0])
-    if longest > 0.0:
-        panel = min(panel, float(rule[1]) / (sharpness * longest))
+        panel, longest = float(rule[0]), _joint_longest(factor, level)
+        if longest > 0.0:
+            panel = min(panel, float(rule[1]) / (sharpness * longest))
+        shortest, points = min(shortest, panel), points * 16.0 * float(rule[2]) / panel
+    if _too_many(points, 8.0 * float(rule[2]) / float(rule[1]), levels):
+        return np.empty((levels, 2, 8)), np.zeros(levels, dtype=np.int64)
     layers = planes.shape[0] * (planes.shape[0] + 1) // 2
-    most = 8 * math.ceil(2.0 * float(rule[2]) / panel) + _AT_A_LAYER * (1 + layers)
+    most = 8 * math.ceil(2.0 * float(rule[2]) / shortest) + _AT_A_LAYER * (1 + layers)
     return np.empty((levels, 2, most)), np.zeros(levels, dtype=np.int64)
 
 

@@ -12,7 +12,8 @@ import sympy as sp
 from scipy import integrate, stats
 
 import symderiv as sd
-from symderiv.foundation.errors import RunWarning
+from symderiv.foundation.errors import NotYetError, RunWarning
+from symderiv.system import point_run
 from symderiv.system.means_extent import RunOfMeans
 
 pytestmark = pytest.mark.turns(4)
@@ -93,8 +94,25 @@ def test_products_of_functions_with_jumps_are_compared_beyond_their_range() -> N
         return b * mean(lambda z: float(np.tanh(b + np.sqrt(5) * z)))
 
     exact = mean(of_teacher, 1) - mean(of_teacher, last=1)
-    rate = P.rates({"w.w": 6.0, "w.B": 1.0, "B.B": 1.0})["w.B"]
+    with pytest.warns(RunWarning, match="variance up to 2, .* variance 6, where rates may be off"):
+        rate = P.rates({"w.w": 6.0, "w.B": 1.0, "B.B": 1.0})["w.B"]
     assert abs(rate - exact) < float(run.attributes["means_error"]) < 1e-6
+
+
+def test_a_mean_that_would_take_minutes_is_refused() -> None:
+    P, sharp = _logistic("tanh"), {**START, "w.w": 1e10, "a": 1e3}
+    for asked in (P.rates, lambda state: P.solve(end=1, initial=state)):
+        with pytest.raises(NotYetError, match=r"too sharp there: .* variance 1e.10, .* scalar 1e"):
+            asked(sharp)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(P.rates(START)["a"])
+
+
+def test_a_run_whose_rates_take_long_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(point_run, "_LONG", 0.0)
+    with pytest.warns(RunWarning, match="seconds at the start, and a run needs hundreds"):
+        _logistic("tanh").solve(end=0.1, points=2, initial=START)
 
 
 def test_closed_means_have_no_error() -> None:
