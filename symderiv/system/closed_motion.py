@@ -241,7 +241,7 @@ def closed(equations: StatedEquations) -> Closed:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is needed to take averages and is told by the text of the law: all are equal.
+    """The rest of a question, which the text of the law tells already: all are equal.
 
     Attributes:
         law: The law of the fields.
