@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ from symderiv.system.system_runs import Solver
 
 _COMPARED = 8
 """The number of times outside of the stated range at which rates are compared."""
+
+LONG = 0.5
+"""Seconds that rates take, from which on a run is said to take long; a finer rule takes many times
+as long, so that rates are not compared.
+"""
 
 _ALLOWED = {
     "variance": ("variance up to", LARGEST_VARIANCE),
@@ -66,35 +72,43 @@ class RunOfMeans:
     @cached_property
     def changed(self) -> float:
         """The most by which a much finer rule changes rates at some of these times, times the
-        factor of safety that errors of means have.
+        factor of safety that errors of means have; not a number if comparing would take long.
         """
-        rates = self.solver.right_hand_side, self.solver.by_finer_rules
+        solver, largest = self.solver, 0.0
+        rates = solver.right_hand_side, solver.by_finer_rules
         count = min(_COMPARED, self.outside.size)
-        largest = 0.0
         for n in self.outside[np.linspace(0, self.outside.size - 1, count).astype(int)]:
-            slopes = np.empty((2, self.states.shape[1]))
+            slopes, begun = np.empty((2, self.states.shape[1])), process_time()
             for rate, slope in zip(rates, slopes, strict=True):
-                sizes = self.solver.layout.sizes
-                rate(float(self.alpha[n]), self.states[n], sizes, self.constants[n], slope)
+                if process_time() - begun > LONG:
+                    return float("nan")
+                alpha = float(self.alpha[n])
+                rate(alpha, self.states[n], solver.layout.sizes, self.constants[n], slope)
             largest = float(np.maximum(largest, np.max(np.abs(slopes[1] - slopes[0]))))
         return SAFETY * largest
 
     @property
     def error(self) -> float:
-        """The stated error of means; beyond its range the change of rates, if that is larger."""
+        """The stated error of means; beyond its range the change of rates, if that is larger, or
+        not a number if that is not known.
+        """
         stated = self.solver.closed.means.error
-        return max(stated, self.changed) if self.outside.size else stated
+        return float(np.maximum(stated, self.changed)) if self.outside.size else stated
 
     @property
     def attributes(self) -> dict[str, str]:
         """The attributes that files have of it."""
-        return {"means_error": f"{self.error:.2g}"} if self.extents else {}
+        told = "not known" if np.isnan(self.error) else f"{self.error:.2g}"
+        return {"means_error": told} if self.extents else {}
 
     def warnings(self, tolerance: float) -> Iterator[str]:
         """Yield what is to be said of the means of a run with a tolerance, one line each."""
         if not self.extents or not self.alpha.size:
             return
-        yield from near_tolerance(f"means: {BY_RULE}", self.error, tolerance, "relative_tolerance")
+        if not np.isnan(self.error):
+            yield from near_tolerance(
+                f"means: {BY_RULE}", self.error, tolerance, "relative_tolerance"
+            )
         yield from self.beyond(tolerance)
 
     def beyond(self, tolerance: float) -> Iterator[str]:
@@ -111,7 +125,7 @@ class RunOfMeans:
             reached = ", ".join(f"{name} {largest[name]:.3g}" for name in past)
             tail = f"where rates may be off by {self.changed:.1e}, by a much finer rule"
             if np.isnan(self.changed):
-                tail = "where a much finer rule, by which to compare, would take too many points"
+                tail = "and comparing rates with those of a much finer rule would take long"
             yield beyond_line(stated, limits, float(self.alpha[self.outside[0]]), reached, tail)
 
 

@@ -16,12 +16,9 @@ from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, Piecewise
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.flows.run_errors import first_tolerance, measured, why_missed
 from symderiv.system.closed_motion import BEGIN, overlap_name, scalar_name
-from symderiv.system.means_extent import RunOfMeans
+from symderiv.system.means_extent import LONG, RunOfMeans
 from symderiv.system.system_trajectory import SystemRun
 from symderiv.system.varied_system import SystemPoint
-
-_LONG = 0.5
-"""Seconds that rates take, from which on a run is said to take long."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ class PointRun(PiecewiseRun):
         begun = process_time()
         self.point.solver.slope(self.point.state, self.course.held(np.zeros(1))[0], 0.0)
         once = process_time() - begun
-        if once > _LONG:
+        if once > LONG:
             warn_caller(
                 f"rates take {once:.1f} seconds at the start, and a run needs hundreds of them: "
                 "means over several fields take fewer points of smaller scalars and overlaps"

@@ -36,7 +36,7 @@ def test_rates_that_are_off_by_a_hundredth_are_noticed() -> None:
     assert tried(4, 1.01).startswith("wrong")
 
 
-@pytest.mark.parametrize("seed", [10, 13])
+@pytest.mark.parametrize("seed", [13, 25])
 def test_rates_of_smooth_units_are_those_of_one_quadrature(seed: int) -> None:
     """By quadrature and in closed form; rates that are off by a thousandth are noticed."""
     assert integrated(seed).startswith("agrees")

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError, RunWarning
-from symderiv.system import point_run
+from symderiv.system import means_extent, point_run
 from symderiv.system.means_extent import RunOfMeans
 
 pytestmark = pytest.mark.turns(4)
@@ -110,9 +110,18 @@ def test_a_mean_that_would_take_minutes_is_refused() -> None:
 
 
 def test_a_run_whose_rates_take_long_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(point_run, "_LONG", 0.0)
+    monkeypatch.setattr(point_run, "LONG", 0.0)
     with pytest.warns(RunWarning, match="seconds at the start, and a run needs hundreds"):
         _logistic("tanh").solve(end=0.1, points=2, initial=START)
+
+
+def test_rates_that_take_long_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(means_extent, "LONG", 0.0)
+    P, large = _logistic("tanh"), {**START, "w.w": 4.0, "a": 3.0}
+    for asked in (P.rates, lambda state: P.solve(alpha=[0.0], initial=state)):
+        with pytest.warns(RunWarning, match="comparing rates with those of a much finer rule"):
+            found = asked(large)
+    assert found.attributes["means_error"] == "not known"
 
 
 def test_closed_means_have_no_error() -> None:
