@@ -657,10 +657,9 @@ class Problem(Shown):
         """Integrate the equations for every combination of values, many runs at a time.
 
         If there are 256 runs or more and no mean is computed by quadrature, each thread integrates
-        eight runs at a time, also with tasks and with schedules whose rates are constant between
-        jumps. Schedules that are formulas, mixtures of tasks, batches that grow with N and large
-        systems are integrated one by one, as by :meth:`solve`. The local errors of steps are those
-        of :meth:`solve`; ``check="auto"`` estimates how large the errors have become.
+        eight runs at a time, except schedules that are formulas, mixtures of tasks, batches that
+        grow with N, and large systems. The local errors of steps are those of :meth:`solve`;
+        ``check="auto"`` estimates how large the errors have become.
 
         Args:
             end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
@@ -1141,10 +1140,9 @@ class Problem(Shown):
         """Return what is learned from a training set: in equilibrium, at best, or by a fit.
 
         "annealed" describes students drawn from the Gibbs distribution of the training error of P
-        examples at a high temperature Θ, with α = P/(NΘ). It follows the extrema of the free energy
-        α ε_g(Q, R) - ½ ln det(Q - R T⁻¹ Rᵀ) from α = 0 on, around folds and to branches that leave
-        them. ε_g is E[(student - teacher)²]/2 with the output weights of the problem. Some papers
-        count examples per adjustable parameter, which is α/K for K students.
+        examples at a high temperature Θ, with α = P/(NΘ); some papers count examples per adjustable
+        parameter, α/K. It follows the extrema of the free energy α ε_g(Q, R) - ½ ln det(Q - R T⁻¹
+        Rᵀ) from α = 0 on, around folds and to branches that leave them, with ε_g of the problem.
 
         "bayes-optimal" solves the state evolution of the best estimate of the teacher's weights
         from α N examples, from no knowledge and from full knowledge of them; students play no role.
@@ -1157,12 +1155,10 @@ class Problem(Shown):
             kind: "annealed", "bayes-optimal" or "erm".
             constraint: for "annealed": "sphere" for Q_ii = 1, or "free", where ``weight_decay`` κ
                 adds κ/2 Σ Q_ii to the free energy.
-            T: for "annealed": covariance of the teachers' fields, shape (M, M), positive definite;
-                the identity when left out.
+            T: for "annealed": the teachers' covariance, shape (M, M); the identity when left out.
             prior: for "bayes-optimal": distribution of the teachers' weights.
             output: for "bayes-optimal" and "erm": the labels, as a formula in the teachers' fields
-                z1, …, zM and ``noise``, as in :func:`symderiv.thresholds`. When left out, they are
-                the teacher's outputs with ``target``, ``label_noise`` and ``label_flip``.
+                z1, …, zM and ``noise``; those of the teacher when left out.
             ridge: for "erm": λ > 0; when left out, the one with the smallest error at each α.
             progress: see :meth:`solve`.
 
@@ -1173,8 +1169,8 @@ class Problem(Shown):
 
         Raises:
             InputError: an argument is not acceptable, or belongs to another kind.
-            NotYetError: symderiv cannot treat this problem: it has another learning rule, inputs
-                that are not isotropic, kinks without closed means, or another output.
+            NotYetError: the problem has another learning rule, inputs that are not isotropic, kinks
+                without closed means, or another output.
 
         Example:
             >>> import symderiv as sd
@@ -1188,10 +1184,7 @@ class Problem(Shown):
         stated = {"constraint": constraint, "T": T, "prior": prior, "output": output}
         with naming_arguments(), progress_bar(progress) as update:
             tell = partial(update, "following branches")
-            states: Equilibrium | BayesOptimal | RiskMinima = statics_of(
-                kind, self._study, alpha, tell, ridge=ridge, **stated
-            )
-            return states
+            return statics_of(kind, self._study, alpha, tell, ridge=ridge, **stated)
 
     def specialisation(
         self,

@@ -62,20 +62,18 @@ class System(stated_system.StatedSystem):
             relative_tolerance, absolute_tolerance: The tolerances of the result.
             [taken]
             max_steps: The number of steps after which symderiv gives up a run.
-            progress: A function that is called about ten times a second with the time and the
-                number of steps.
+            progress: See :meth:`symderiv.Problem.solve`.
             parameters: Values of parameters that differ from their defaults.
 
         Returns:
-            A run with the times ``run.alpha``. ``run[name]`` is the array of an order parameter or
-            an observable, whose first axis is time.
+            A run with times ``run.alpha``; ``run[name]`` are order parameters and observables.
 
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown, or a condition cannot be read.
-            NotYetError: A mean cannot be differentiated; the run is differentiated with respect to
-                a number that shifts a jump in time; or ``certify`` is set for equations that
-                contain means without closed form, steps over batches, or the time.
+            NotYetError: A mean cannot be differentiated, or its quadrature takes too many points; a
+                derivative is by a number that shifts a jump in time; or ``certify`` is set for
+                means without closed form, steps over batches, or the time in the equations.
             ToleranceError: ``certify`` is set, and the radius was not reached.
         """
         from symderiv.api.results.equations.certified import enclosed_system_run, radius_of
@@ -454,11 +452,9 @@ class System(stated_system.StatedSystem):
             relative_tolerance, absolute_tolerance: As in ``solve``.
             threads: The number of threads; one per processor when left out.
             max_steps: The number of steps after which symderiv gives up a run.
-            check: "auto" estimates the error of each run from a second, less accurate one. "never"
-                makes no second run.
+            check: "auto" estimates the error of each run from a second, less accurate one.
             progress: See :meth:`symderiv.Problem.solve`.
-            parameters: Values of parameters that are the same for all runs and differ from their
-                defaults.
+            parameters: Values of parameters of all runs that differ from their defaults.
             lists: Lists of values, by the name of what varies: a parameter (``eta=[0.1, 0.2]``), an
                 initial value (``**{"initial.w.B": […]}``) or an argument of an input model
                 (``**{"inputs.x.exponent": […]}``).

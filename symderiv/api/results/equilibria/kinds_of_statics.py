@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from symderiv.api.results.equilibria.possible import bayes_optimal_of
-from symderiv.api.results.equilibria.risk_minima import risk_minima_of
-from symderiv.api.results.equilibria.statics import equilibrium_of
+from symderiv.api.results.equilibria.possible import BayesOptimal, bayes_optimal_of
+from symderiv.api.results.equilibria.risk_minima import RiskMinima, risk_minima_of
+from symderiv.api.results.equilibria.statics import Equilibrium, equilibrium_of
 from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.problem.study import Study
 
-_KINDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+Statics = Equilibrium | BayesOptimal | RiskMinima
+
+_KINDS: dict[str, tuple[Callable[..., Statics], dict[str, Any]]] = {
     "annealed": (equilibrium_of, {"constraint": "sphere", "T": None}),
     "bayes-optimal": (bayes_optimal_of, {"prior": "gaussian", "output": None}),
     "erm": (risk_minima_of, {"ridge": None, "output": None}),
@@ -26,7 +28,7 @@ def statics_of(
     alpha: Iterable[float],
     progress: Callable[[float], None],
     **stated: Any,
-) -> Any:
+) -> Statics:
     """Return the equilibrium of a kind; see :meth:`symderiv.Problem.equilibrium`.
 
     Raises:
