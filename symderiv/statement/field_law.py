@@ -137,7 +137,9 @@ class FieldLaw:
         declared; not what numbers parameters and eigenvalues are.
         """
         symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=str)
-        meanings = [(str(s), sorted(s.assumptions0), self.symbols.meaning.get(s)) for s in symbols]
+        meanings = [
+            (str(s), sorted(s.assumptions0.items()), self.symbols.meaning.get(s)) for s in symbols
+        ]
         inputs = [
             (
                 name,

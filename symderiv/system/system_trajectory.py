@@ -47,7 +47,8 @@ class SystemRun(FollowedResult, CurveResult):
         further: Derivatives by name, ``"w.B_by_eta"``; see :meth:`sensitivity`.
         attributes: What files say of the run besides; ``"means_error"`` is the largest error found
             of means by quadrature, if there are such means. Where the run leaves the range of that
-            search it is the change of rates by a much finer rule, times five, if that is larger.
+            search it is the change of rates by a much finer rule, times five, if that is larger; it
+            is "not known" if comparing takes long.
         enclosure: The proved balls of a run that was certified.
         warnings: What is to be said of the accuracy of the equations, one line each.
         missed: Why the tolerance that was asked for was not reached; empty if it was.

@@ -365,7 +365,7 @@ class Averages:
         """Return the forms that functions of one field are of, but not those of polynomials."""
         slots = {e: self._slot(e) for e in atoms if self.law.gaussian(e)}
         return {
-            scaled(slot, self.law).form
+            slot.form
             for slot in slots.values()
             if slot is not None and not slot.function.is_polynomial(X)
         }
@@ -394,7 +394,7 @@ class Averages:
     def _of_one_field(self, factor: sp.Expr) -> bool:
         """Return whether quadrature takes a factor at one field: no number is left in it."""
         slot = self._slot(factor)
-        return slot is not None and scaled(slot, self.law).function.free_symbols <= {X}
+        return slot is not None and slot.function.free_symbols <= {X}
 
     def _separable(self, factor: sp.Expr) -> bool:
         return not self.law.gaussian(factor) or self._slot(factor) is not None
@@ -435,7 +435,7 @@ class Averages:
             if self.law.gaussian(rest):
                 return None
             places[form] = ratio * X + rest
-        return FormSlot(replaced(factor, places), base)
+        return scaled(FormSlot(replaced(factor, places), base), self.law)
 
 
 def _shifted_and_dependent(forms: Iterable[sp.Expr], law: FieldLaw) -> bool:

@@ -13,7 +13,7 @@ from symderiv.lowering.means.closed_means import ClosedMean, X, closed_mean, fie
 from symderiv.lowering.means.joint_means import Joint, JointMeans
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.slopes import ROUGH
-from symderiv.system.means.joint_forms import FormSlot, given_last, scaled
+from symderiv.system.means.joint_forms import FormSlot, given_last
 from symderiv.system.means.product_means import ProductMeans
 
 MOST_FIELDS = 8
@@ -53,8 +53,7 @@ class SlotMeans:
             NotYetError: No rule of the Gaussian calculus applies.
             DivergentError: The mean does not exist.
         """
-        merged = _merged([scaled(slot, law) for slot in slots])
-        slots = sorted(merged, key=lambda each: (str(each.function), str(each.form)))
+        slots = sorted(_merged(slots), key=lambda each: (str(each.function), str(each.form)))
         if not slots:
             return sp.S.One
         if any(slot.function == 0 for slot in slots):
