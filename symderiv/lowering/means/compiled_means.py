@@ -40,7 +40,9 @@ _KINDS: dict[str, tuple[Any, ...]] = {
     "_plane_mean_of_4": _of(4),
     "_series": (_RULE, "<i8 2", "<f8 2", "<f8 2", "<f8 1"),
     "_means_of_pair": (_RULE, "<f8 2", "<f8 1", ["int64"] * 3, "<f8 3", "<f8 1"),
-    "_means_of_plane": (*(_RULE, "<i8 1", ["int64"] * 2, ["int64"] * 2, "<f8 2", "<f8 3"),),
+    "_means_of_plane": (
+        *(_RULE, "<i8 1", ["int64"] * 2, ["int64"] * 2, "<f8 2", "<f8 3", "int64"),
+    ),
 }
 """The arguments with which the functions of a module are called."""
 

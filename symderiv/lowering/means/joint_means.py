@@ -19,7 +19,7 @@ from symderiv_codegen import Function, ScalarFunction, TemplateFunction
 
 from symderiv.formula.polynomials import coefficients
 from symderiv.foundation.derivation_cache import derived_once
-from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.gaussian import covariance_symbols
 from symderiv.lowering.means.closed_means import (
     bias_symbols,
@@ -54,12 +54,13 @@ _SEED = 7
 _RANDOM = {False: {1: 200, 2: 300, 3: 45, 4: 2}, True: {1: 200, 2: 200, 3: 20}}
 """The numbers of random covariances that are tried, by the number of fields that are integrated
 over, for smooth functions and for those with kinks."""
-_FINEST = {
-    False: {1: (0.12, 12.0), 2: (0.12, 12.0), 3: (0.25, 12.0), 4: (0.36, 9.0)},
-    True: {1: (0.4, 12.0), 2: (0.8, 10.5), 3: (1.2, 9.5)},
+_FINEST: dict[bool, dict[int, tuple[tuple[float, float], ...]]] = {
+    False: {1: ((0.12, 12.0),), 2: ((0.12, 12.0),), 3: ((0.25, 12.0),), 4: ((0.36, 9.0),)},
+    True: {1: ((0.4, 12.0),), 2: ((0.7, 10.5), (0.5, 10.5)), 3: ((1.2, 9.5),)},
 }
-"""Step and reach that others are compared with, for smooth functions and for those with kinks: half
-the step costs 16 times as much in four dimensions."""
+"""Step and reach that others are compared with, for smooth functions and for those with kinks, and
+what they are compared with then if none of those that are coarser keeps the tolerance: half the
+step costs 16 times as much in four dimensions."""
 _NEAR, _NOTHING = JOINT_REACHES[1], 1e-14
 """The reach of what others are compared with where less than this of the largest mean lies beyond,
 by the coarsest step: that is of nearly all functions, and a sphere of half the volume."""
@@ -377,8 +378,25 @@ def rule_for(joint: Joint) -> tuple[tuple[float, float], float]:
     Raises:
         NotYetError: No rule keeps ``LAST_TOLERANCE``.
     """
-    mean, cases, kinked = mean_by_rule(joint), list(_cases(joint)), bool(joint.gaps)
-    finest = _FINEST[kinked][joint.nonlinear]
+    mean, cases = mean_by_rule(joint), list(_cases(joint))
+    *coarser, finest = _FINEST[bool(joint.gaps)][joint.nonlinear]
+    for each in coarser:
+        try:
+            return _rule_against(each, joint, mean, cases, last=None)
+        except (NotYetError, ToleranceError):
+            continue
+    return _rule_against(finest, joint, mean, cases, LAST_TOLERANCE)
+
+
+def _rule_against(
+    finest: tuple[float, float],
+    joint: Joint,
+    mean: Callable[[JointRule, Matrix, Matrix, Matrix], float],
+    cases: Sequence[tuple[Matrix, Matrix, Matrix]],
+    last: float | None,
+) -> tuple[tuple[float, float], float]:
+    """Return the rule, and its largest error against the finest one; see :func:`coarsest`."""
+    kinked = bool(joint.gaps)
 
     def exactly(*case: Matrix) -> float:
         ends = (joint_rule(JOINT_STEPS[0], reach, kinked) for reach in (_NEAR, finest[1]))
@@ -404,7 +422,7 @@ def rule_for(joint: Joint) -> tuple[tuple[float, float], float]:
     rules = joint_rules(*finest, kinked)
     scale = max(1.0, *map(abs, exact))
     what = f"{joint.function}, over {joint.nonlinear} joint fields,"
-    return coarsest(rules, error_of, TOLERANCE * scale, what, scale, LAST_TOLERANCE)
+    return coarsest(rules, error_of, TOLERANCE * scale, what, scale, last)
 
 
 def _cases(joint: Joint) -> Iterator[tuple[Matrix, Matrix, Matrix]]:

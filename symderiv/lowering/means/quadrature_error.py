@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,10 +28,12 @@ from symderiv.lowering.means.field_covariances import (
 from symderiv.lowering.means.quadrature_rules import (
     KINKED_PANELS,
     PLANE_POINTS,
+    SCALES,
     SECTORS,
     SMOOTH_STEPS,
     MeanRule,
     coarsest,
+    error_of_panels,
     finer,
     kinked_rule,
     plane_rule,
@@ -197,6 +199,23 @@ class Search:
         self._begun: dict[tuple[MeanRule, int], _Begun] = {}
         self._hard: list[Place] = []
         self._there: dict[tuple[MeanRule, int], float] = {}
+
+    def scale(self, most: float) -> float:
+        """Return the largest scale on which tables of all factors keep an error of means, and that
+        is not above half the distance of two kinks of any factor.
+        """
+        factors, apart = [], math.inf
+        for kind in sorted(set().union(*self.kinds) - {self.idle}):
+            kinks = [] if self.compiled.kinks is None else self.compiled.kinks(kind).tolist()
+            factors.append((partial(self.factor, kind), kinks or [0.0]))
+            apart = min([apart, *np.diff(kinks)])
+
+        def keeps(scale: float) -> bool:
+            return 2.0 * scale <= apart and all(
+                error_of_panels(*factor, scale, self.variance) <= most for factor in factors
+            )
+
+        return next(filter(keeps, SCALES), SCALES[-1])
 
     @property
     def sectors(self) -> bool:
@@ -425,7 +444,9 @@ class Choice:
         tolerance = max(self.tolerance, 1e-12)
         tail = self.search().tail(tolerance / 100)
         if self.family == "plane":
-            numbers = tolerance, tail, self.rough, self.even
+            # other factors make the error of one larger
+            scale = self.search().scale(0.1 * tolerance / max(1.0, self.search().largest))
+            numbers = tolerance, tail, self.rough, self.even, scale
             rules = [plane_rule(points, *numbers) for points in PLANE_POINTS]
             sectors = self.search().sectors
             return [with_sectors(rule, SECTORS[-1]) for rule in rules] if sectors else rules

@@ -6,10 +6,14 @@ What the numbers mean is said in ``symderiv.numerics.quadratures.smooth_mean``, 
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
+
+import numpy as np
+from numpy.polynomial import chebyshev
 
 from symderiv.foundation.errors import NotYetError, ToleranceError
 
@@ -20,6 +24,8 @@ SMOOTH_STEPS = (
     *(0.38, 0.34, 0.3, 0.27, 0.24, 0.21, 0.18, 0.16),
 )
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
+SCALES = (1.0, 0.9, 0.75, 0.65)
+"""Distances on which factors vary away from kinks, from which tables of them take their panels."""
 PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
 SECTORS = ((12.0, 12.0), (19.0, 20.0), (19.0, 28.0))
 """Points of a right angle and of r in polar coordinates, for means of two factors: the first do for
@@ -174,7 +180,9 @@ def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) 
     return MeanRule(panel, four, two)
 
 
-def plane_rule(points: float, tolerance: float, tail: float, jumps: bool, even: bool) -> MeanRule:
+def plane_rule(
+    points: float, tolerance: float, tail: float, jumps: bool, even: bool, scale: float = 1.0
+) -> MeanRule:
     """Pieces of the lines of a plane, for factors with few kinks and fields without biases.
 
     Args:
@@ -183,6 +191,7 @@ def plane_rule(points: float, tolerance: float, tail: float, jumps: bool, even: 
         tail: The t beyond which the largest integrand is negligible.
         jumps: Whether factors jump whose fields do not span the plane.
         even: Whether no mean changes when all fields change their signs.
+        scale: The distance on which factors vary away from kinks.
     """
     panels = kinked_rule(1.0, tolerance, tail, True)
     digits = math.log(10 / tolerance)
@@ -190,8 +199,50 @@ def plane_rule(points: float, tolerance: float, tail: float, jumps: bool, even: 
     negligible = round(1.05 * math.log(100 / tolerance), 1)
     polynomials = round(0.7 * negligible, 1)
     floor, rests = 0.02 * tolerance, 0.0 if jumps else 0.005 * tolerance
-    four = points, negligible, reach, 1.0, floor, float(even), ALONG_LINES, polynomials, rests
+    four = points, negligible, reach, scale, floor, float(even), ALONG_LINES, polynomials, rests
     return MeanRule(1 / points, four, (*panels.two, 1.4 * points))
+
+
+def error_of_panels(
+    factor: Callable[[float], float], kinks: Sequence[float], scale: float, variance: float
+) -> float:
+    """Return the largest error of a mean that the polynomials of a panel away from kinks leave.
+
+    Panels grow with the distance from the nearest kink, as those of ``smoothed`` do. That suits
+    functions that vary less there; derivatives of error functions vary as much everywhere.
+
+    Args:
+        factor: A function of the field.
+        kinks: Where it is not smooth, ascending; at least one place.
+        scale: The distance on which it varies, which gives the first panel.
+        variance: That of the field.
+    """
+    nodes, between = (np.cos(np.pi * (np.arange(12) + shift) / 12) for shift in (0.5, 0.0))
+    ends = (-math.inf, *(0.5 * (a + b) for a, b in itertools.pairwise(kinks)), math.inf)
+    largest = 0.0
+    for kink, *around in zip(kinks, ends, ends[1:], strict=False):
+        for sign, end in zip((-1.0, 1.0), around, strict=True):
+            for edge, length in _panels(scale, min(sign * (end - kink), 6.0 * math.sqrt(variance))):
+                at, tried = (
+                    kink + sign * (edge + 0.5 * length * (1.0 + t)) for t in (nodes, between)
+                )
+                values, exact = (np.array([factor(each) for each in t]) for t in (at, tried))
+                found = chebyshev.chebval(between, chebyshev.chebfit(nodes, values, 11))
+                weights = np.exp(-0.5 * tried * tried / variance) / math.sqrt(
+                    2 * math.pi * variance
+                )
+                largest = max(largest, length * float(np.mean(weights * np.abs(found - exact))))
+    return largest
+
+
+def _panels(scale: float, farthest: float) -> Iterator[tuple[float, float]]:
+    """Yield start and length of panels on one side of a kink."""
+    cell, edge = 0.15 * scale, 0.0
+    longest = 1.25 * scale if scale < 1.0 else math.inf
+    while edge < farthest:
+        length = max(math.floor(min(0.6 * (scale + edge), longest) / cell), 1) * cell
+        yield edge, min(length, farthest - edge)
+        edge += length
 
 
 def with_sectors(rule: MeanRule, sectors: tuple[float, float]) -> MeanRule:

@@ -36,7 +36,7 @@ _SMOOTH = {
 }
 _PLANE = {
     "_line_mean_of_2": _of(2),
-    "_means_of_plane": (_RULE, _FIELDS, _PAIR, _PAIR, _MATRIX, _CUBE),
+    "_means_of_plane": (_RULE, _FIELDS, _PAIR, _PAIR, _MATRIX, _CUBE, "i"),
     "_mean_at": (_RULE, "i", "f", *_of(2)[2:]),
 }
 _PANELS = {"_kinked_mean_of_2": _of(2), "_kinked_mean_of_4": _of(4)}

@@ -76,6 +76,7 @@ _MEETING = 0.6  # kinks of fields with such correlations of rests, and higher on
 _ETAS = 1000
 _MOST_ORDERS = 11
 _LEFT_OUT = 2.0  # correlation of rests that are integrated along lines
+_NOT_ASKED = 3.0  # the same on the diagonal, where nobody asks for the mean of one field
 
 
 def _cuts_of_first(
@@ -357,8 +358,10 @@ def _values_on_line(
     (kinds, kinks), count = factors, places.shape[1]
     at, x = np.empty(count, np.int64), np.empty(count)
     for a in range(places.shape[0]):
+        orders = tables[2][a, a]
+        if orders < 0:
+            continue
         if rests[a] > rule[4]:
-            orders = tables[2][a, a]
             _placed(tables[0][a], places[a], 0.0, at, x)
             _powers(tables[0][a], 12, at, x, values[0, a])
             if orders > 1:
@@ -426,7 +429,7 @@ def _add_line(
     for a in range(places.shape[0]):
         for b in range(a + 1):
             both, at = (parts[a, 2], parts[b, 2], rests[a, b]), (places[a], places[b])
-            if rests[a, b] > 1.0:
+            if rests[a, b] > 1.0 or (a != b and orders[a, b] < 0):
                 continue
             if a == b:
                 for p in range(count):
@@ -484,6 +487,24 @@ def _how_rests_go(
     return most
 
 
+def _leave_out_means(first: int, rests: np.ndarray, orders: np.ndarray) -> int:
+    """Mark means with fields before a number, and of one field alone, as not asked for; return the
+    most orders of the others. Lines are still cut where kinks of these fields meet others.
+    """
+    most = 1
+    for a in range(rests.shape[0]):
+        rests[a, a] = _NOT_ASKED
+        orders[a, a] = 1 if a >= first else -1
+        for b in range(a):
+            own = orders[a, b]
+            if b < first:
+                orders[a, b] = -1
+            else:
+                orders[a, a], orders[b, b] = max(orders[a, a], own), max(orders[b, b], own)
+                most = max(most, own)
+    return most
+
+
 def _leave_out_rests(rule: np.ndarray, parts: np.ndarray) -> None:
     """Set rests to zero that add nothing: where factors do not jump, means change by their products
     with any rest over the width in the plane.
@@ -503,6 +524,7 @@ def _means_of_plane(
     pair: tuple[int, int],
     covariance: np.ndarray,
     means: np.ndarray,
+    asked: int,
 ) -> None:
     """Write means over all points of the plane of two fields.
 
@@ -513,6 +535,7 @@ def _means_of_plane(
         pair: These fields; both the same where they span a line.
         covariance: The covariance of all fields.
         means: Shape (3, fields, fields): with the first slope squared, both, the second squared.
+        asked: The first field whose means are asked for; of two different fields unless it is 0.
     """
     (i, j), fields, several = pair, kinds.size, _most_kinks(kinds)
     parts, kinks = _parts_in_plane(covariance, i, j), np.empty((fields, several))
@@ -521,6 +544,8 @@ def _means_of_plane(
     rests, etas = np.empty((fields, fields)), np.empty((fields, fields, 2, _ETAS))
     orders, sizes = np.empty((fields, fields), np.int64), np.empty((fields, fields), np.int64)
     most = _how_rests_go(rule, covariance, parts, pair, (rests, orders, sizes, etas))
+    if asked > 0:
+        most = _leave_out_means(asked, rests, orders)
     long = several * _TABLE
     tables, of_rests = np.empty((fields, long)), np.empty((fields, fields, 2, long))
     _tables_of_plane(rule, (kinds, kinks), parts, (rests, orders), tables, of_rests)
@@ -590,7 +615,7 @@ def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> floa
             covariance[n, m] = covariance[m, n] = c[place]
             place += 1
     means = np.empty((3, 4, 4))
-    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), covariance, means)
+    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), covariance, means, 2)
     mean: float = means[1, 2, 3]
     return mean
 
@@ -613,7 +638,7 @@ def kinked_noise_means(
         kinds[K + n] = 3
     for i in range(K):
         for j in range(i + 1 if K > 1 else i, max(K, 1)):
-            _means_of_plane(QUADRATURE_RULE, kinds, (1, 1), (i, j), covariance, means)
+            _means_of_plane(QUADRATURE_RULE, kinds, (1, 1), (i, j), covariance, means, 0)
             _spread(means[1], (i, j), means_of_students, means_of_both, means_of_teachers)
             if j == i + 1 or K == 1:
                 _spread(means[0], (i, i), means_of_students, means_of_both, means_of_teachers)

@@ -26,14 +26,15 @@ if TYPE_CHECKING:  # what stands in the module
     from symderiv.numerics.quadratures.tensor_mean import _Three, quadrature_factors
 
 _PANEL = 1.25  # length of the panels near the kink, in units of s
-_FAR_PANELS = 8  # at most, on each side
+_FAR_PANELS = 16  # at most, on each side
 _POWERS = 24  # of a panel: twelve of F, twelve of the average of the square
-_NUMBERS = 28 * _POWERS  # where the numbers behind the coefficients begin: start and cells of the
-# panels away from the kink, panels near it, and of each panel away, on the right and on the left,
-# one over its half and its middle
+# Where the numbers behind the coefficients begin: start and cells of the panels away from the kink,
+# panels near it, and of each panel away, on the right and on the left, one over its half and its
+# middle.
+_NUMBERS = (12 + 2 * _FAR_PANELS) * _POWERS
 _CELLS = _NUMBERS + 3 + 4 * _FAR_PANELS
 _KINK = _CELLS + 128  # then comes where the kink is, and where the next one is nearer
-_TABLE = 35 * _POWERS
+_TABLE = _NUMBERS + 9 * _POWERS
 _PART = 2.5  # longest part between kinks, in units of s
 _PARTS = 12  # of them without kinks; every kink adds one
 _EDGES = np.array([0.0, 1.5, 4.5, 7.5, 10.5, 14.5])
@@ -202,12 +203,14 @@ def _far_panels(
     kink, left, right = around
     start = 6.0 * _PANEL * width
     cell = 0.15 * (scale + start)
+    # factors that vary on a shorter scale than usual do so everywhere
+    longest = 1.25 * scale if scale < 1.0 else math.inf
     table[_NUMBERS], table[_NUMBERS + 1] = start, 1.0 / cell
     table[_NUMBERS + 2] = 1.0 / (_PANEL * width)
     k, used = 0, 0
     while k < _FAR_PANELS and used < 128:
         edge = start + used * cell
-        cells = max(math.floor(0.6 * (scale + edge) / cell), 1)
+        cells = max(math.floor(min(0.6 * (scale + edge), longest) / cell), 1)
         if k == _FAR_PANELS - 1 or used + cells > 128:
             cells = 128 - used
         length, share = cells * cell, width / (scale + edge)
@@ -305,7 +308,7 @@ def _speeds_of(tables: np.ndarray, width: float, speeds: np.ndarray) -> None:
         for k in range(_FAR_PANELS):
             right, left = _NUMBERS + 3 + 2 * k, _NUMBERS + 3 + 2 * (_FAR_PANELS + k)
             speeds[first + 12 + k] = width * table[right]
-            speeds[first + 20 + k] = -width * table[left]
+            speeds[first + 12 + _FAR_PANELS + k] = -width * table[left]
 
 
 def _orders_at(

@@ -350,6 +350,8 @@ class Averages:
         if len(linear) > 3 or len(nonlinear) > _FEW:
             return True
         beyond = any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
+        if kinked and linear and len(nonlinear) <= _PAIR:
+            return False
         if kinked:
             # products know of kinks, but not of numbers, nor that one field is the sum of others
             return not beyond and len(self._bases(atoms)) <= len(nonlinear)

@@ -16,6 +16,7 @@ import symderiv.numerics.quadratures.plane_lines as plane_lines
 import symderiv.numerics.quadratures.plane_mean as plane
 import symderiv.numerics.quadratures.polar_mean as polar
 import symderiv.numerics.quadratures.smoothed as smoothed
+from symderiv.lowering.means.quadrature_rules import error_of_panels
 
 RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0, 0.0])
 FACTORS = {
@@ -23,6 +24,10 @@ FACTORS = {
     1: lambda x: x / (1 + abs(x)),
     2: lambda x: (1 + abs(x)) ** -2,
     3: lambda x: x if x > 0 else math.exp(x) - 1,
+    5: lambda x: max(x, 0.0) ** 2,
+    6: lambda x: -1.0 / math.cosh(x) ** 2,
+    7: lambda x: math.exp(-x * x),
+    8: lambda x: 1.0,
 }
 
 
@@ -462,3 +467,54 @@ def test_means_of_two_go_over_a_line(correlation: float) -> None:
     for kinds, own in (((HARD, RAMP), moments), ((RAMP, HARD), moments[::-1])):
         found = line_mean._line_mean_of_2(rule, kinds, own, (0.0, 0.0))
         assert found == pytest.approx(expected, abs=3e-11)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.75])
+def test_the_scale_of_factors_decides_where_fields_are_nearly_in_the_plane(scale: float) -> None:
+    """E[relu(√2 t)² (-1/cosh²(0.3 t + 0.1 v)) exp(-2 t²)]; the last field has a rest of 1e-6."""
+    t, weights = _panels([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 9.0])
+    v, of_v = np.polynomial.hermite_e.hermegauss(40)
+    sech = (np.cosh(0.3 * t[:, None] + 0.1 * v) ** -2.0) @ of_v / math.sqrt(2 * math.pi)
+    exact = -np.sum(weights * 2 * t * t * np.exp(-2.5 * t * t) * sech) / math.sqrt(2 * math.pi)
+    root = math.sqrt(2)
+    loads = np.array([[root, 0, 0, 0], [0.3, 0.1, 0, 0], [-root, 0, 1e-6, 0], [0, 0, 0, 0]])
+    moments = tuple(map(float, (loads @ loads.T)[np.triu_indices(4)]))
+    rule = np.array([14.0, 26.6, 7.5, scale, 2e-11, 0.0, 0.3, 18.6, 0.0])
+    found = plane._plane_mean_of_4(rule, (5, 6, 7, 8), moments, (0.0,) * 4)
+    if scale < 1.0:
+        assert found == pytest.approx(exact, abs=5e-12)
+    else:
+        # panels that grow are too long for exp(-x²)
+        assert 2e-11 < abs(found - exact) < 2e-10
+
+
+@pytest.mark.parametrize("correlated", [0.9, 0.999, 0.99999])
+def test_one_mean_alone_is_that_among_all(correlated: float) -> None:
+    """Lines are cut where fields that nobody asks for have their kinks, too."""
+    rng = np.random.default_rng(3)
+    shared, own = rng.normal(size=4), rng.normal(size=(4, 4))
+    loads = math.sqrt(correlated) * np.outer(np.ones(4), shared)
+    loads += math.sqrt(1 - correlated) * own
+    covariance, kinds = loads @ loads.T, (3, 1, 3, 1)
+    moments = tuple(map(float, covariance[np.triu_indices(4)]))
+    rule = np.array([8.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0, 0.0])
+    alone = plane._plane_mean_of_4(rule, kinds, moments, (0.0,) * 4)
+    means = np.empty((3, 4, 4))
+    plane._means_of_plane(rule, np.array(kinds), kinds[:2], (0, 1), covariance, means, 0)
+    assert alone == pytest.approx(means[1, 2, 3], rel=1e-13)
+
+
+def test_the_scale_is_measured() -> None:
+    """Panels that grow do for functions that vary less away from kinks, and for straight pieces."""
+    errors = {
+        (name, scale): error_of_panels(factor, kinks, scale, 2.0)
+        for name, factor, kinks in (
+            ("Gaussian", FACTORS[7], [0.0]),
+            ("softsign", FACTORS[1], [0.0]),
+            ("pieces", lambda x: abs(x + 0.5) - abs(x - 1) / 2, [-0.5, 1.0]),
+        )
+        for scale in (1.0, 0.75)
+    }
+    assert errors["Gaussian", 1.0] > 5e-11 > 2e-11 > errors["Gaussian", 0.75]
+    assert errors["softsign", 1.0] < 5e-12
+    assert errors["pieces", 1.0] < 1e-14
