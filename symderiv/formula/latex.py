@@ -246,11 +246,15 @@ class _Parser:
             return self.word(token, self.letters(token))
         if name in IN_LATEX or name in _INVERSES:
             return self.function(token, name)
-        if name in _GREEK or name == "pi":
+        if self.is_letter(token):
             return self.word(token, name)
         if name == "left" or token.text in ("\\{", "\\lvert"):
             return self.powered(self.bracket(token))
         self.fail(token, "this command is not read in a formula")
+
+    def is_letter(self, token: _Token) -> bool:
+        """Return whether a token is a command for one Greek letter."""
+        return token.kind == "command" and token.text[1:] in (*_GREEK, "pi")
 
     def ratio(self) -> Node:
         r"""Return a sum, or two of them with ``\over`` between."""
@@ -293,8 +297,8 @@ class _Parser:
             if token.kind == "number":
                 return Number(Fraction(first))
             return self.resolved(replace(token, text=first), first, "")
-        if token.text == "\\pi":
-            return self.resolved(token, "pi", "")
+        if self.is_letter(token) and not self.at("_"):  # of \sqrt\Lambda_1, TeX takes the \Lambda
+            return self.resolved(token, token.text[1:], "")
         self.fail(token, f"{quoted(owner.text)} needs its argument in braces")
 
     def root(self, token: _Token) -> Node:
@@ -403,8 +407,8 @@ class _Parser:
             if token.kind == "number":
                 return Number(Fraction(token.text))
             return self.resolved(token, token.text, "")
-        if token.text == "\\pi":
-            return self.resolved(token, "pi", "")
+        if self.is_letter(token):
+            return self.resolved(token, token.text[1:], "")
         if token.text in ("\\frac", "\\tfrac", "\\dfrac"):
             above = self.argument(token)
             return Apply("*", (above, Apply("inverse", (self.argument(token),))))

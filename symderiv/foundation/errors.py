@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Self
+from numbers import Integral
+from typing import Any, Self
 
 _OWN = ("symderiv", "symderiv_models", "symderiv_ledger")
 
@@ -151,6 +152,14 @@ def check_one_of(argument: str, value: str, known: Iterable[str]) -> None:
     """Refuse a value of an argument that is not one of the known ones."""
     if value not in (names := list(known)):
         raise InputError(f"{value!r} is not one of {', '.join(names)}", argument=argument)
+
+
+def check_whole(argument: str, value: Any, least: int) -> None:
+    """Refuse a value of an argument that is not a whole number, or that is too small."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise InputError(
+            f"must be a whole number of at least {least}, not {value!r}", argument=argument
+        )
 
 
 def warn_caller(message: str | None) -> None:

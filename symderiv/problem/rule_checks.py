@@ -23,7 +23,7 @@ def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> N
         try:
             _check_formula(training.loss, ("s", "t"), "training.loss")
         except FormulaError as error:
-            if not training.loss.isidentifier():
+            if not training.loss.replace("-", "_").isidentifier():  # "log-cosh" is a name, too
                 raise
             reason = f"{error.reason}; losses with a name: {', '.join(NAMED)}"
             raise FormulaError(reason, argument="training.loss") from None

@@ -349,6 +349,10 @@ class Language:
         members = self._members(vectors, "constrain")
         for member in members:
             self._may_move(member, "constrain")
+            if not isinstance(member, SlowVector):
+                raise InputError(
+                    f"constrain: {member} is a scalar; a {kind} constraint is one of vectors"
+                )
         self._constraints.append(Constraint(members, kind, self._measure(kind, inputs)))
 
     def _measure(self, kind: str, inputs: Any) -> str:

@@ -19,6 +19,7 @@ import sympy as sp
 
 from symderiv.foundation.errors import InputError, NotClosed, ShapeError
 from symderiv.foundation.packing import Packing
+from symderiv.problem.state import first_outside
 from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.closed_motion import (
     BEGIN,
@@ -177,10 +178,11 @@ class Layout:
             parameters: Values of parameters that differ from their defaults.
 
         Raises:
-            InputError: A name is unknown or missing, a value is not finite.
+            InputError: A name is unknown or missing, a value is not finite, or no vectors have
+                these overlaps.
             ShapeError: An array of the wrong shape.
         """
-        given = self._from_vectors(dict(given))
+        given = self.overlaps(given)
         self._check_names(given)
         weight, eigenvalues = self.spectrum
         values: dict[str, Any] = {WEIGHT: weight}
@@ -192,14 +194,12 @@ class Layout:
             array = self._array(name, given[name])
             for symbol, value in zip(self.scalars[name], array.ravel(), strict=True):
                 values[scalar_name(symbol)] = np.array([value])
-        families = list(self.families)
-        for n, a in enumerate(families):
-            for b in families[n:]:
-                name = f"{a}.{b}"
-                array = self._overlap(name, given.get(name))
-                for index, (one, other) in self._places(name):
-                    place: Any = (slice(None), *index)
-                    values[overlap_name((one, other))] = array[place]
+        for name in self.pairs:
+            array = self._overlap(name, given.get(name))
+            for index, (one, other) in self._places(name):
+                place: Any = (slice(None), *index)
+                values[overlap_name((one, other))] = array[place]
+        self._check_cone(given, values)
         vectors = []
         for vector in ("state", "parameters"):
             packing = self.packing(vector)
@@ -221,10 +221,10 @@ class Layout:
             value = given.get(str(symbol), default)
             if value is sp.nan:
                 raise InputError("has no value; give one", argument=str(symbol))
-            number = float(value)
-            if not np.isfinite(number):
+            number = _real(value, str(symbol))
+            if number.ndim or not np.isfinite(number):
                 raise InputError(f"must be a finite number, not {value}", argument=str(symbol))
-            values[str(symbol)] = number
+            values[str(symbol)] = float(number)
         return values
 
     def jumps(self, parameters: Mapping[str, Any]) -> list[float]:
@@ -290,10 +290,10 @@ class Layout:
         shape = self.shape(name)
         if value is None:
             return np.zeros((self.classes, *shape))
-        array = np.asarray(value, dtype=np.float64)
+        array = _real(value, name)
         if array.shape == (self.classes, *shape):
             result = array
-        elif array.shape == shape or array.size == int(np.prod(shape)):
+        elif _fits(array, shape):
             result = np.broadcast_to(array.reshape(shape), (self.classes, *shape))
         else:
             classes = f" or {(self.classes, *shape)}" if self.classes > 1 else ""
@@ -306,24 +306,33 @@ class Layout:
         return np.array(result)
 
     def _array(self, name: str, value: Any) -> np.ndarray:
-        array = np.asarray(value, dtype=np.float64)
-        shape = self.shape(name)
-        if array.size != int(np.prod(shape)):
-            array = np.broadcast_to(array, shape)
+        array, shape = _real(value, name), self.shape(name)
+        if array.ndim and not _fits(array, shape):
+            raise ShapeError(f"has the shape {array.shape}, not {shape}", argument=name)
         if not np.all(np.isfinite(array)):
             raise InputError("must be finite numbers", argument=name)
-        return array.reshape(shape)
+        return array.reshape(shape) if array.ndim else np.full(shape, array)
 
     def overlaps(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a state in which vectors that were given themselves are replaced by overlaps."""
-        return self._from_vectors(dict(given))
+        """Return a state in which vectors that were given themselves are replaced by overlaps.
 
-    def _from_vectors(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return overlaps in place of vectors that were given themselves."""
-        vectors = {name: np.atleast_2d(given.pop(name)) for name in self.families if name in given}
+        Raises:
+            InputError: The state is not a dictionary.
+            ShapeError: Vectors that are too many or too few, or of different lengths.
+        """
+        given = named(given)
+        vectors = {
+            name: np.atleast_2d(_real(given.pop(name), name))
+            for name in self.families
+            if name in given
+        }
         if not vectors:
             return given
-        dimension = next(iter(vectors.values())).shape[1]
+        dimension = next(iter(vectors.values())).shape[-1]
+        for name, array in vectors.items():
+            wanted = len(self.families[name]), dimension
+            if array.shape != wanted:
+                raise ShapeError(f"has the shape {array.shape}, not {wanted}", argument=name)
         bounds = self.class_bounds(dimension)
         families = list(self.families)
         for n, a in enumerate(families):
@@ -336,6 +345,21 @@ class Layout:
                     shape = self.classes, *self.shape(f"{a}.{b}")
                     given.setdefault(f"{a}.{b}", np.reshape(parts, shape))
         return given
+
+    def _check_cone(self, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """Refuse overlaps that no vectors have, among families all of whose overlaps are given."""
+        whole: list[str] = []
+        for family in self.families:
+            if all(f"{each}.{family}" in given for each in (*whole, family)):
+                whole.append(family)
+        members = [vector for family in whole for vector in self.families[family]]
+        pairs = [[overlap_name(self.closed.ordered(a, b)) for a in members] for b in members]
+        if members and first_outside(np.moveaxis(_values_of(pairs, values), -1, 0)) is not None:
+            raise InputError(
+                f"no vectors have these overlaps of {', '.join(whole)} (the matrix of all of them "
+                "is not positive semi-definite)",
+                argument="initial",
+            )
 
     def class_bounds(self, dimension: int) -> list[int]:
         """Return where the eigenspaces of N coordinates begin and end."""
@@ -370,6 +394,38 @@ class Layout:
                 f"{', '.join(missing)} must be given: the equations need {', '.join(self.names)}",
                 argument="initial",
             )
+
+
+def named(given: Any) -> dict[str, Any]:
+    """Return a state by name as a dictionary of its own.
+
+    Raises:
+        InputError: It is none.
+    """
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"is {type(given).__name__}, not a dictionary of overlaps and scalars by their names",
+            argument="initial",
+        )
+    return dict(given)
+
+
+def _real(value: Any, argument: str) -> np.ndarray:
+    """Return numbers as an array of doubles."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"must be finite numbers, not {value!r}", argument=argument) from None
+
+
+def _fits(array: np.ndarray, shape: tuple[int, ...]) -> bool:
+    """Return whether an array has a shape, up to axes of length one, or all of its numbers."""
+    flat = array.ndim == 1 and array.size == int(np.prod(shape))
+    return flat or array.squeeze().shape == tuple(n for n in shape if n != 1)
+
+
+def _values_of(pairs: list[list[str]], values: Mapping[str, Any]) -> np.ndarray:
+    return np.array([[values[name] for name in row] for row in pairs])
 
 
 def _share_eigenspaces(one: Any, other: Any) -> bool:

@@ -59,6 +59,11 @@ class StatedSystem(Language):
         from symderiv.problem.input_models import Isotropic
 
         model = Isotropic() if model is None else model
+        if isinstance(model, type):
+            raise InputError(
+                f"is the class {model.__name__}; give an object of it, {model.__name__}(…)",
+                argument="model",
+            )
         if not hasattr(model, "build"):
             raise InputError(
                 f"is {type(model).__name__}, not an input model; give sd.Isotropic() or another",

@@ -18,7 +18,7 @@ from symderiv.experiment.steps.step_form import program_of
 from symderiv.experiment.steps.step_program import StepProgram
 from symderiv.experiment.studies.simulated_runs import SimulatedRuns, run_all
 from symderiv.experiment.studies.simulation import standard_error
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError, check_whole
 from symderiv.foundation.showing import Summary
 from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.problem.initial import FRAMES, RUNS, stream
@@ -218,6 +218,10 @@ class Experiment:
     seed: int
     method: str
 
+    def __post_init__(self) -> None:
+        for name, least in (("dimension", 1), ("runs", 1), ("seed", 0)):
+            check_whole(name, getattr(self, name), least)
+
     @property
     def statement(self) -> Statement:
         """The statement that is run."""
@@ -267,8 +271,6 @@ def simulated(
         parameters: Values that differ from the defaults.
     """
     solver, layout, seed = asked.solver, asked.solver.layout, asked.seed
-    if asked.runs < 1:
-        raise InputError("must be at least 1", argument="runs")
     state, constants = layout.packed(given, parameters)
     values = layout.parameter_values(parameters)
     program, pace = program_of(asked.statement, asked.averages), asked.pace(values)

@@ -17,6 +17,7 @@ from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.statement.stated_motion import derived
 from symderiv.system.closed_motion import closed as take_averages
 from symderiv.system.closed_motion import parameter_name
+from symderiv.system.named_states import named
 from symderiv.system.system_runs import Solver
 
 _KEPT_SOLVERS, _KEPT_STATES = 64, 1024
@@ -54,7 +55,7 @@ class VariedSystem:
     def __init__(
         self, solver: Solver, initial: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> None:
-        self.solver, self.initial, self.parameters = solver, dict(initial), dict(parameters)
+        self.solver, self.initial, self.parameters = solver, named(initial), dict(parameters)
         self._solvers = lru_cache(_KEPT_SOLVERS)(self._with_inputs)
         self._bases: dict[Any, SystemPoint] = {}
 

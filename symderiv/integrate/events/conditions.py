@@ -61,12 +61,12 @@ class Condition:
                 f"{text!r} is not a condition such as {readable.example}", argument="events"
             )
         left, sign, right = parts.groups()
-        gap = f"({right}) - ({left})" if sign == "<" else f"({left}) - ({right})"
         self._places: dict[str, tuple[str, tuple[int, ...]]] = {}
-        plain = readable.entries.sub(self._entry, gap)
+        plain = [readable.entries.sub(self._entry, side) for side in (left, right)]
         variables = (*self._places, *readable.numbers, "alpha")
         try:
-            self._gap = parse_formula(plain, variables)
+            less, more = (parse_formula(side, variables) for side in plain)
+            self._gap = more - less if sign == "<" else less - more
         except FormulaError as error:
             raise InputError(f"{text!r}: {error}", argument="events") from None
         used = {str(each) for each in self._gap.free_symbols}

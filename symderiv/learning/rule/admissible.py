@@ -1,4 +1,4 @@
-"""Activations that have no dynamics in double precision, refused before anything is derived.
+"""Activations and losses that have no dynamics in double precision, refused at once.
 
 A formula may be acceptable as text and still be complex on half of the axis (``x**x``,
 ``log(1+x)``) or made of numbers whose products no double holds (``1e-320``). The means that would
@@ -7,7 +7,9 @@ be derived from it do not exist, or a module would compute with zero or infinity
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,7 @@ from symderiv.formula.as_function import as_function
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import FormulaError, NotYetError
 from symderiv.gaussian import existence
+from symderiv.learning.rule.loss import Loss
 
 X = sp.Symbol("x", real=True)
 
@@ -35,8 +38,8 @@ can be handled."""
 _DIGITS = 20
 _ROUNDING = 1e-6
 # no point is a simple fraction, where formulas have their jumps and holes
-_NEAR = [sp.Rational(16 * n + 5, 128) for n in range(-48, 48)]
-_FAR = [sp.Rational(37 * n, 8) for n in range(-9, 10) if abs(n) > 1]
+_NEAR = [(16 * n + 5) / 128 for n in range(-48, 48)]
+_FAR = [37 * n / 8 for n in range(-9, 10) if abs(n) > 1]
 
 
 def check_for_modules(student: Activation, teacher: Activation) -> None:
@@ -61,12 +64,30 @@ def check_real(activation: Activation, argument: str) -> None:
     Raises:
         FormulaError: with an x at which g is complex; looked for at some points only.
     """
-    place = _complex_at(activation.expression)
+    place = _complex_at(activation.expression, (X,))
     if place is not None:
         raise FormulaError(
-            f"{quoted(activation.text)} is not real at x = {float(place):g}; an activation must be "
+            f"{quoted(activation.text)} is not real at x = {place[0]:g}; an activation must be "
             "real for every x (Abs(x) in place of x may help)",
             argument=argument,
+        )
+
+
+def check_real_loss(loss: Loss) -> None:
+    """Refuse a loss that is complex at a real output and a real target.
+
+    Args:
+        loss: ℓ(s, t).
+
+    Raises:
+        FormulaError: with s and t at which ℓ is complex; looked for at some points only.
+    """
+    place = _complex_at(loss.expression, sp.symbols("s t", real=True))
+    if place is not None:
+        raise FormulaError(
+            f"{quoted(loss.name)} is not real at s = {place[0]:g}, t = {place[1]:g}; a loss must "
+            "be real for every s and t (Abs(s) or Max(s, 0) in place of s may help)",
+            argument="loss",
         )
 
 
@@ -89,7 +110,7 @@ def _check_range(activation: Activation, argument: str) -> None:
                 f"be zero or between {CONSTANTS[0]:g} and {CONSTANTS[1]:g} in modulus",
                 argument=argument,
             )
-    near = [place for place in _NEAR if abs(place) < 3]
+    near = [(place,) for place in _NEAR if abs(place) < 3]
     sizes = np.abs(_values(g, near))
     largest = float(np.max(sizes[~np.isnan(sizes)], initial=0.0))
     if largest > OUTPUTS[1] and existence(g**2, X).variance_limit != sp.oo:
@@ -145,21 +166,25 @@ def _power(g: sp.Expr) -> int:
 
 
 @lru_cache(maxsize=64)
-def _complex_at(g: sp.Expr) -> sp.Rational | None:
-    places = sorted([*_NEAR, *_FAR], key=abs)
-    values = _values(g, places)
+def _complex_at(g: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> tuple[float, ...] | None:
+    """Return where g is complex, as close to 0 as it was found, or None."""
+    each = sorted([*_NEAR, *_FAR], key=abs)
+    places = sorted(product(each, repeat=len(symbols)), key=lambda place: sum(map(abs, place)))
+    values = _values(g, places, symbols)
     with np.errstate(all="ignore"):
         seen = np.isfinite(values) & (np.abs(values.imag) > _ROUNDING * (1 + np.abs(values)))
     return next((p for p, complex_ in zip(places, seen, strict=True) if complex_), None)
 
 
-def _values(g: sp.Expr, places: list[sp.Rational]) -> npt.NDArray[np.complex128]:
+def _values(
+    g: sp.Expr, places: Sequence[tuple[float, ...]], symbols: tuple[sp.Symbol, ...] = (X,)
+) -> npt.NDArray[np.complex128]:
     """Return values in complex doubles, so that roots and logarithms of negative numbers exist."""
     regular = g.replace(sp.Heaviside, lambda z, *_: (1 + sp.sign(z)) / 2)
     regular = regular.replace(sp.DiracDelta, lambda *_: sp.S.Zero)
-    function = as_function(X, regular)
+    function = as_function(symbols, regular)
     with np.errstate(all="ignore"):
-        values = function(np.array([complex(place) for place in places]))
+        values = function(*np.array(places, dtype=complex).T)
         return np.broadcast_to(values, len(places)).astype(complex)
 
 

@@ -10,7 +10,7 @@ import sympy as sp
 
 from symderiv.formula import Activation, activation
 from symderiv.formula.as_function import as_function
-from symderiv.learning.rule.admissible import check_real
+from symderiv.learning.rule.admissible import check_real, check_real_loss
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.learning.rule.loss import Loss
 
@@ -31,7 +31,7 @@ class LearningProblem:
         rule: How the student learns.
 
     Raises:
-        FormulaError: An activation is not real everywhere.
+        FormulaError: An activation or the loss is not real everywhere.
     """
 
     student: Activation
@@ -41,6 +41,7 @@ class LearningProblem:
     def __post_init__(self) -> None:
         check_real(self.student, "activation")
         check_real(self.teacher, "teacher_activation")
+        check_real_loss(self.loss)
 
     @property
     def loss(self) -> Loss:

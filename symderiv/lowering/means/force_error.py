@@ -122,7 +122,10 @@ def found(trial: ForceTrial, rule: ForceSteps, enough: float, flags: Mapping[str
     reference = finer(rule)
 
     def off(place: ForcePlace) -> float:
-        apart = np.abs(trial.means(rule, place) - trial.means(reference, place))
+        try:
+            apart = np.abs(trial.means(rule, place) - trial.means(reference, place))
+        except (ValueError, ZeroDivisionError):  # a pole, where compiled functions are not finite
+            return math.inf
         return float(apart.max()) if np.all(np.isfinite(apart)) else math.inf
 
     # label noise is a variable of its own, unless it is the same as one more teacher

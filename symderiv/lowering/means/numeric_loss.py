@@ -115,7 +115,10 @@ class NumericLoss:
         for x in (-far, far):
             for y in (-far, far):
                 t = math.copysign(1.0, y) if sign else teacher(y)
-                size = abs(float(sp.log(abs(sp.Float(slope(student(x), t))) + 1)))
+                try:
+                    size = abs(float(sp.log(abs(sp.Float(slope(student(x), t))) + 1)))
+                except ZeroDivisionError:  # a pole, as of sqrt(Abs(s - t)) at s = t
+                    continue
                 if size > far**2 / 8:
                     raise DivergentError(
                         f"the mean force of the loss {self.loss.name!r} diverges: it grows as fast "

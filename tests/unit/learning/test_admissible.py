@@ -9,10 +9,11 @@ import sympy as sp
 from symderiv_codegen import PrinterError
 from symderiv_codegen.printers.numba import NumbaExpressions
 
-from symderiv import generate
+from symderiv import Problem, generate
 from symderiv.formula import activation
 from symderiv.foundation.errors import FormulaError, InputError, NotYetError
-from symderiv.learning.rule.admissible import check_for_modules, check_real
+from symderiv.learning.rule.admissible import check_for_modules, check_real, check_real_loss
+from symderiv.learning.rule.loss import loss
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,24 @@ def test_activations_that_are_complex_somewhere_are_refused(complex_: str, real:
     with pytest.raises(FormulaError, match="not real at x"):
         check_real(activation(complex_), "activation")
     check_real(activation(real), "activation")
+
+
+@pytest.mark.parametrize(
+    ("complex_", "real"),
+    [
+        ("log(s)", "log(1 + s**2)"),
+        ("(s - t)**2.5", "Abs(s - t)**2.5"),
+        ("s + sqrt(t - s)", "s + sqrt(1 + (t - s)**2)"),
+        ("log(1 - s*t)", "Max(0, 1 - s*t)**1.5"),
+        ("s*log(t + 41)", "s*log(t + 42)"),
+    ],
+)
+def test_losses_that_are_complex_somewhere_are_refused(complex_: str, real: str) -> None:
+    with pytest.raises(FormulaError, match=r"^loss: .* is not real at s = \S+, t = \S+; a loss"):
+        check_real_loss(loss(complex_))
+    check_real_loss(loss(real))
+    with pytest.raises(FormulaError, match="is not real"):
+        Problem("erf", students=1, teachers=1, loss=complex_).rates(Q=[[1]], R=[[0]], T=[[1]])
 
 
 @pytest.mark.parametrize(

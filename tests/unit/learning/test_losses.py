@@ -1,6 +1,7 @@
 """Losses of any form: their slopes, the fields that means run over, modules and their check."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import loss
 from symderiv.lowering.means import force_error
 from symderiv.lowering.means.force_fields import ForceFields, along_lattice
-from symderiv.lowering.means.loss_means import LossMeans
+from symderiv.lowering.means.loss_means import LossMeans, force_rule
 from symderiv.lowering.means.numeric_loss import NumericLoss
 from symderiv.lowering.programs.loss_program import loss_program
 from symderiv.lowering.solver_files import SolverText, solver_of
@@ -90,6 +91,17 @@ def test_means_that_do_not_exist_are_refused():
     ForceFields(problem("exponential", "sign", "linear"))
     with pytest.raises(NotYetError, match="keep: cannot be combined with the loss 'logistic'"):
         ForceFields(problem("logistic", dropout=True)).check_masks(9)
+
+
+def test_losses_with_poles_come_to_the_search_for_errors_that_refuses_them():
+    fields = ForceFields(problem("sqrt(Abs(s - t))"))  # infinite slope where outputs saturate
+
+    def pole(*_):
+        raise ZeroDivisionError  # as in Python; compiled functions give infinity
+
+    trial = SimpleNamespace(means=pole, flips=False, biases=False)
+    rule = force_rule(1.0, 1.0, 1e-8, 7.0)
+    assert force_error.found(trial, rule, 1e-8, fields.flags) == math.inf
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,7 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     ("another target", lambda: problem(target="labels"), "sign"),
     ("a flip that is no probability", lambda: problem(label_flip=1.5), "less than or equal to 1"),
     ("a loss that is none", lambda: problem(loss="mse"), "squared"),
+    ("a loss with a hyphen", lambda: problem(loss="log-cosh"), "losses with a name: squared"),
     ("a loss without s", lambda: problem(loss="t**2"), "s, the student's output"),
     ("weights of another number", lambda: problem(student_weights=[1, 1, 1]), "expected 2"),
     ("weights of another letter", lambda: problem(student_weights="1/sqrt(N)"), "N"),

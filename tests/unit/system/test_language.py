@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,14 @@ WRONG: dict[str, tuple[Wrong, str]] = {
         "compare signs",
     ),
     "a fixed vector on a sphere": (lambda P, x, w, B: P.constrain(B, "sphere"), "fixed=True"),
+    "a scalar on a sphere": (
+        lambda P, x, w, B: P.constrain(P.scalars("u"), "sphere"),
+        "u is a sca",
+    ),
+    "the class of a model": (
+        lambda P, x, w, B: P.inputs("z", sd.Isotropic),
+        "give an object of it",
+    ),
     "another system's vector": (
         lambda P, x, w, B: P.constrain(sd.System().vectors("v"), "sphere"),
         "another system",
@@ -71,6 +80,37 @@ def test_a_wrong_statement_is_refused_in_one_line(name: str) -> None:
         state(P, x, w, B)
     assert "\n" not in str(refusal.value)
     assert len(P.statement.lines) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"seed": -1}, "seed: must be a whole number of at least 0, not -1"),
+        ({"seed": 1.5}, "seed: must be a whole number"),
+        ({"runs": 0}, "runs: must be a whole number of at least 1"),
+        ({"runs": 2.5}, "runs: must be a whole number"),
+        ({"dimension": "x"}, "dimension: must be a whole number"),
+        ({"initial": None}, "initial: is NoneType, not a dictionary"),
+    ],
+)
+def test_a_wrong_argument_of_a_simulation_is_refused_by_its_name(given, words) -> None:
+    P = sd.System()
+    x, w = P.inputs("x"), P.vectors("w")
+    P.update({w: (w @ x) * x})
+    with pytest.raises(InputError, match=f"^{words}"):
+        P.simulate(**({"dimension": 8, "alpha": [1], "initial": {"w.w": 1}} | given))
+
+
+def test_what_is_wrong_with_a_condition_is_quoted_as_it_was_typed() -> None:
+    P = sd.System()
+    x, w = P.inputs("x"), P.vectors("w")
+    P.update({w: (w @ x) * x})
+    for condition, quoted in (
+        ("w_w[1] > 2 + 1", r"in '\[1\]'"),
+        ("3 < (1", r"cannot read .* '\(1' near"),
+    ):
+        with pytest.raises(InputError, match=rf"^events: '{re.escape(condition)}': .*{quoted}"):
+            P.solve(1, initial={"w.w": 1}, events=[condition])
 
 
 @pytest.mark.turns(6)

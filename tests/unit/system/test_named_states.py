@@ -76,11 +76,11 @@ def test_order_parameters_are_those_that_the_equations_need_and_those_given() ->
 def test_one_value_serves_all_classes_and_shapes_may_be_flat() -> None:
     layout = _layout()
     state = _state(2)
-    same = state | {"w.w": np.eye(2), "v.v": 0.9, "u": 0.2}
+    same = state | {"w.w": 4 * np.eye(2), "v.v": 4.9, "u": 0.2}
     vector, fixed = layout.packed(same, {"gain": 1})
     found = layout.unpacked(vector, fixed)
-    np.testing.assert_array_equal(found["w.w"], [np.eye(2)] * 2)
-    np.testing.assert_array_equal(found["v.v"], [0.9, 0.9])
+    np.testing.assert_array_equal(found["w.w"], [4 * np.eye(2)] * 2)
+    np.testing.assert_array_equal(found["v.v"], [4.9, 4.9])
     np.testing.assert_array_equal(found["u"], [0.2, 0.2])
 
 
@@ -88,18 +88,18 @@ def test_vectors_may_be_given_themselves() -> None:
     """Overlaps of the coordinates of each eigenspace, the first quarter and the rest."""
     layout = _layout()
     random = np.random.default_rng(5)
-    w, v, B = random.normal(size=(2, 12)), random.normal(size=12), random.normal(size=(3, 12))
+    w, v, B = (random.normal(size=shape) for shape in ((2, 120), 120, (3, 120)))
     vectors = {"w": w, "v": v, "B": B, "u": [0.1, 0.2], "b": 0}
     vector, fixed = layout.packed(vectors, {"gain": 1})
     found = layout.unpacked(vector, fixed, ["w.B", "w.v", "v.v"])
-    for k, part in enumerate((slice(0, 3), slice(3, 12))):
+    for k, part in enumerate((slice(0, 30), slice(30, 120))):
         size = part.stop - part.start
         np.testing.assert_allclose(found["w.B"][k], w[:, part] @ B[:, part].T / size)
         np.testing.assert_allclose(found["w.v"][k], w[:, part] @ v[part] / size)
         np.testing.assert_allclose(found["v.v"][k], v[part] @ v[part] / size)
-    given = vectors | {"w.v": [[1.0, 2.0], [3.0, 4.0]]}
+    given = vectors | {"w.v": [[0.1, 0.2], [0.3, 0.4]]}
     found = layout.unpacked(*layout.packed(given, {"gain": 1}), ["w.v"])
-    np.testing.assert_array_equal(found["w.v"], [[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(found["w.v"], [[0.1, 0.2], [0.3, 0.4]])
 
 
 @pytest.mark.parametrize(("dimension", "bounds"), [(4, [0, 1, 4]), (16, [0, 4, 16])])
@@ -129,6 +129,16 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "a name that is near": ({"W.B": 1}, InputError, "did you mean w.B"),
     "no order parameter": ({"zzz": 1}, InputError, "is not an order parameter"),
     "a shape": ({"w.B": np.zeros((3, 2, 3))}, ShapeError, "not .2, 3. or .2, 2, 3."),
+    "a transposed overlap": ({"w.B": np.zeros((3, 2))}, ShapeError, "w.B: has the shape .3, 2."),
+    "three scalars for two": ({"u": [1, 2, 3]}, ShapeError, "u: has the shape"),
+    "a text": ({"u": "x"}, InputError, "u: must be finite numbers, not 'x'"),
+    "too many vectors": (dict.fromkeys("wvB", np.ones((3, 8))), ShapeError, "w: .* .2, 8."),
+    "vectors of two lengths": (
+        {"w": np.ones((2, 8)), "v": np.ones(8), "B": np.ones((3, 12))},
+        ShapeError,
+        "B: has the shape .3, 12., not .3, 8.",
+    ),
+    "overlaps of no vectors": ({"v.v": [1.0, 0.01]}, InputError, "no vectors .* of w, v, B"),
     "an infinite overlap": ({"v.v": np.inf}, InputError, "finite"),
     "an infinite scalar": ({"b": np.nan}, InputError, "finite"),
     "no symmetry": ({"w.w": [[1.0, 0.5], [0.0, 1.0]]}, InputError, "not symmetric"),

@@ -24,7 +24,7 @@ def subspace_rule() -> tuple[sd.System, dict[str, Any]]:
     decay = [s[0] ** 2 * w[0] + s[0] * s[1] * w[1], s[1] ** 2 * w[1] + s[0] * s[1] * w[0]]
     P.update({w[i]: tau * (s[i] * x - decay[i]) for i in range(2)})
     P.observe(size=s[0] ** 2)
-    return P, {"U.U": np.eye(2), "U.w": 0.3 * np.ones((2, 2)), "w.w": 0.3 * np.eye(2)}
+    return P, {"U.U": np.eye(2), "U.w": 0.3 * np.ones((2, 2)), "w.w": 0.4 * np.eye(2)}
 
 
 @pytest.mark.parametrize(("M", "order"), [(2, "full"), (2, "small-learning-rate")])

@@ -174,7 +174,8 @@ def system_optimised(
     def flow(value: float) -> VariedRun:
         return steered(varied.point({key: value}), observable)
 
-    steered_flow = on_a_line(flow, asked.bounds, observable)
+    in_time = key.startswith("parameters.")
+    steered_flow = on_a_line(flow, asked.bounds, observable) if in_time else None
     if steered_flow is None:
         raise InputError(
             f"{control!r} cannot change in time; take a parameter on which the constants of the "
