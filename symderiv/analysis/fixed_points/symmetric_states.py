@@ -59,17 +59,12 @@ class SymmetricStates:
         views = flow.packing(0).views(places)
         return views["student_overlap"][..., 0], views["cross_overlap"][..., 0]
 
-    def filled(self, numbers: Sequence[Any], zero: Any) -> tuple[list[list[Any]], list[list[Any]]]:
+    def filled(self, numbers: Sequence[Any], zero: Any) -> tuple[npt.NDArray[Any], ...]:
         """Return P and R with these numbers of classes."""
         labels, signs = self.classes
-
-        def entry(place: int) -> Any:
-            if labels[place] < 0:
-                return zero
-            return numbers[labels[place]] if signs[place] > 0 else -numbers[labels[place]]
-
-        P, R = ([[entry(place) for place in row] for row in each] for each in self.entries)
-        return P, R
+        one = np.array([*numbers, zero])
+        every = np.where(signs > 0, one[labels], -one[labels])
+        return tuple(every[each] for each in self.entries)
 
     def firsts(self) -> Labels:
         """Return the first coordinate of every class."""
@@ -84,7 +79,7 @@ class SymmetricStates:
 
     def values(self, numbers: Floats, inverse: Floats) -> Floats:
         """Return the coordinates of Q and R at numbers of classes."""
-        P, R = (np.array(each) for each in self.filled(list(numbers), 0.0))
+        P, R = self.filled(list(numbers), 0.0)
         coordinates = np.empty(self.flow.place.size)
         coordinates[self.entries[0]] = P + R @ inverse @ R.T
         coordinates[self.entries[1]] = R
