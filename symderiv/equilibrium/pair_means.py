@@ -120,12 +120,12 @@ def _cancels(closed: sp.Expr, *functions: sp.Expr) -> bool:
 def _by_pieces(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
     square = pieces_of(g * g)
 
+    @lru_cache(maxsize=256)
+    def at(a: float) -> list[float]:
+        return [field_mean(square, 2 * n, a) / 2.0**n for n in range(3)]
+
     def values(a: np.ndarray) -> np.ndarray:
-        each = [
-            [field_mean(square, 2 * n, float(one)) / 2.0**n for n in range(3)]
-            for one in np.ravel(a)
-        ]
-        return np.reshape(np.transpose(each), (3, *np.shape(a)))
+        return np.reshape(np.transpose([at(float(one)) for one in np.ravel(a)]), (3, *np.shape(a)))
 
     return values
 
