@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -85,26 +85,22 @@ class Landscape:
         return states
 
     def _search(self) -> None:
-        waiting: list[_Begin] = [self._origin()]
-        while waiting and self._curves < _MOST_CURVES:
-            begin, along, frame = waiting.pop(0)
-            waiting += self._follow(begin, along, frame)
-            if not waiting:
-                self._progress(0.5)
-        for share in (1.0, 0.5, 0.2):
-            for state in self._minima(share * self.most):
-                if self._known(state):
-                    continue
-                waiting = [(state, None, self.symmetries.frame(state.x))]
-                while waiting and self._curves < _MOST_CURVES:
-                    waiting += self._follow(*waiting.pop(0))
-            self._progress(1.0 - share / 2)
-
-    def _origin(self) -> _Begin:
         energy = self.energy
         Q = np.eye(energy.K) / (energy.decay or 1.0)
         x = energy.free(Q, np.zeros((energy.K, energy.M)))
-        return described(energy, x, 0.0), None, self.symmetries.frame(x)
+        self._follow_all(described(energy, x, 0.0))
+        self._progress(0.5)
+        for share in (1.0, 0.5, 0.2):
+            for state in self._minima(share * self.most):
+                if not self._known(state):
+                    self._follow_all(state)
+            self._progress(1.0 - share / 2)
+
+    def _follow_all(self, begin: Stationary) -> None:
+        """Follow the curve through a state and all that leave it."""
+        waiting: list[_Begin] = [(begin, None, self.symmetries.frame(begin.x))]
+        while waiting and self._curves < _MOST_CURVES:
+            waiting += self._follow(*waiting.pop(0))
 
     def _follow(
         self, begin: Stationary, along: np.ndarray | None, frame: np.ndarray
@@ -122,10 +118,11 @@ class Landscape:
             number = len(self.branches)
             self.branches.append(branch)
             for state, directions in self._leaving(branch, None if along is None else begin):
-                begun = [each for each in directions if self._begins(state, *each)]
-                stable = any(self._stable_along(state, *each) for each in begun)
+                firsts = [(each, self._first(state, *each)) for each in directions]
+                begun = [(each, first) for each, first in firsts if first is not None]
+                stable = any(first.stable for _, first in begun)
                 self._points.append((number, state.alpha, stable))
-                further += [(state, along, frame) for along, frame in begun]
+                further += [(state, *each) for each, _ in begun]
         return further
 
     def _leaving(
@@ -154,7 +151,7 @@ class Landscape:
                 continue
             place = min(before, after)
             try:
-                state = _zero(branch, n, partial(_entry, across, place))
+                state = _zero(branch, n, lambda state, place=place: float(across(state)[place]))
             except ToleranceError:
                 continue  # branches of this symmetry cross here
             bend = rest.T @ self.energy.at(state.x, state.alpha)[2] @ rest
@@ -194,18 +191,11 @@ class Landscape:
         for _ in range(2):
             yield random.normal(size=energy.size)
 
-    def _begins(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> bool:
-        return self._first(state, along, frame) is not None
-
     def _first(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> Stationary | None:
         """Return a state of a branch near the one that it leaves."""
         equations = BranchEquations(self.energy, frame, self.most)
         first = equations.corrected(equations.point(state) + _FIRST * along, along)
         return None if first is None else equations.described(first)
-
-    def _stable_along(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> bool:
-        first = self._first(state, along, frame)
-        return first is not None and first.stable
 
     def _minima(self, alpha: float) -> Iterator[Stationary]:
         """Return minima at an α, from random starts and from students that know a teacher each."""
@@ -298,10 +288,6 @@ class Landscape:
         except ToleranceError:
             return None  # where one branch leaves the other
         return alpha if apart > 1e-4 else None
-
-
-def _entry(values: Callable[[Stationary], np.ndarray], n: int, state: Stationary) -> float:
-    return float(values(state)[n])
 
 
 def state_at(branch: Branch, alpha: float) -> Stationary | None:
