@@ -8,7 +8,6 @@ mean is an integral over the third field.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from functools import cached_property
 
@@ -100,7 +99,7 @@ class SignChannel:
 
     def __init__(self, target: FewFieldTarget, noise: float = 0.0, flip: float = 0.0) -> None:
         assert target.in_signs is not None
-        self.in_signs, self.signs = target.in_signs
+        self.signs = target.in_signs[1]
         self.target, self.noise = target, noise
         # two boundaries of one field are nearer than the width of one
         self.fine = 2.0 if len(self.signs) > len(target.fields) else 1.0
@@ -110,8 +109,9 @@ class SignChannel:
                 f"has {len(self.signs)} signs; channels are known for at most three",
                 argument="output",
             )
-        self.subsets = list(itertools.product((0, 1), repeat=len(self.signs)))
-        self.outputs, self.matrix = self._patterns()
+        self.subsets, values = target.patterns
+        # values of y, and Z(y) as a sum over subsets of signs, (values, subsets)
+        self.outputs, self.matrix = np.array([*values], float), np.array([*values.values()], float)
         if flip:
             opposite = [int(np.argmin(np.abs(self.outputs + y))) for y in self.outputs]
             self.matrix = (1 - flip) * self.matrix + flip * self.matrix[opposite]
@@ -119,22 +119,6 @@ class SignChannel:
         self.sharp = not noise and not target.noisy
         #: E ∫ Z ln Z dy at q = 1.
         self.limit = -sum(x * np.log(1 / x) for x in (flip, 1 - flip) if x > 0.0)
-
-    def _patterns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return values of y and Z(y) as a sum over subsets of signs, (values, subsets)."""
-        names = sp.symbols(f"s:{len(self.signs)}")
-        rows: dict[float, np.ndarray] = {}
-        for signs in itertools.product((1, -1), repeat=len(self.signs)):
-            y = float(self.in_signs.xreplace(dict(zip(names, map(sp.Integer, signs), strict=True))))
-            row = [
-                np.prod([s for s, taken in zip(signs, each, strict=True) if taken])
-                for each in self.subsets
-            ]
-            key = round(y, 12)
-            rows[key] = rows.get(key, np.zeros(len(row))) + np.array(row, dtype=float) / 2 ** len(
-                signs
-            )
-        return np.array(list(rows)), np.array(list(rows.values()))
 
     @cached_property
     def _symbols(self) -> tuple[sp.Matrix, sp.Matrix, list[sp.Symbol]]:
