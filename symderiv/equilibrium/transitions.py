@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import brentq, minimize
 
+from symderiv.analysis.fixed_points.exchanged_flow import UnitEntries
 from symderiv.equilibrium.branches import (
     FLAT,
     Branch,
@@ -21,10 +22,10 @@ from symderiv.equilibrium.branches import (
     pieces_of,
 )
 from symderiv.equilibrium.free_energy import FreeEnergy
-from symderiv.equilibrium.symmetry import Symmetries
 from symderiv.foundation.errors import ToleranceError
 
 _SAME, _FLAT, _NULL = 1e-6, 1e-9, 1e-5
+_EQUAL, _COMMUTES = 1e-7, 1e-8
 _BEGUN, _FIRST = 1e-2, 1e-3
 _STARTS, _MOST_CURVES = 6, 40
 _GRID = 400
@@ -61,7 +62,7 @@ class Landscape:
         progress: Callable[[float], None] = lambda share: None,
     ) -> None:
         self.energy, self.most, self._progress = energy, most, progress
-        self.symmetries = Symmetries(energy)
+        self._symmetries = list(symmetries_of(energy))
         #: Parts of curves along which α grows.
         self.branches: list[Branch] = []
         self._curves = 0
@@ -96,9 +97,15 @@ class Landscape:
                     self._follow_all(state)
             self._progress(1.0 - share / 2)
 
+    def _frame(self, x: np.ndarray) -> np.ndarray:
+        """Return an orthonormal frame of the states with the symmetry of a state, shape (n, m)."""
+        still = np.eye(x.size)
+        moved = [g - still for g in self._symmetries if np.abs(g @ x - x).max() < _EQUAL]
+        return np.asarray(null_space(np.vstack(moved))) if moved else still
+
     def _follow_all(self, begin: Stationary) -> None:
         """Follow the curve through a state and all that leave it."""
-        waiting: list[_Begin] = [(begin, None, self.symmetries.frame(begin.x))]
+        waiting: list[_Begin] = [(begin, None, self._frame(begin.x))]
         while waiting and self._curves < _MOST_CURVES:
             waiting += self._follow(*waiting.pop(0))
 
@@ -175,7 +182,7 @@ class Landscape:
                 if any(np.abs(np.sort(each) - np.sort(other)).max() < _SAME for other in seen):
                     continue
                 seen.append(each)
-                frame = self.symmetries.frame(state.x + _BEGUN * each)
+                frame = self._frame(state.x + _BEGUN * each)
                 yield np.append(frame.T @ each, 0.0), frame
 
     def _patterns(self) -> Iterator[np.ndarray]:
@@ -314,3 +321,36 @@ def _same(one: Stationary, other: Stationary, pairs: int) -> bool:
     return all(
         np.abs(np.sort(a) - np.sort(b)).max(initial=0.0) < 1e-5 for a, b in zip(*parts, strict=True)
     )
+
+
+def symmetries_of(energy: FreeEnergy) -> Iterator[np.ndarray]:
+    """Yield exchanges of two students, of two teachers or of both, and signs of units with even
+    activations, as signed permutations that leave the slopes of the free energy alone.
+    """
+    K, M = energy.K, energy.M
+    students = [("Q", (int(i), int(j)), True) for i, j in energy.pairs]
+    teachers = [("R", (i, K + n), False) for i, n in np.ndindex(K, M)]
+    entries = UnitEntries.of(K + M, [*students, *teachers])
+    x, still = energy.drawn(np.random.default_rng(2)), np.eye(energy.size)
+    slope = energy.at(x, 1.0)[1]
+    for moved, signs in _candidates(K, M):
+        image = still[entries.places(moved)] * entries.factors(signs)[:, None]
+        gaps = energy.at(image @ x, 1.0)[1] - image @ slope
+        moves = not np.array_equal(image, still)
+        if moves and np.abs(gaps).max() < _COMMUTES * np.abs(slope).max():
+            yield image
+
+
+def _candidates(K: int, M: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield units in another order, and signs of units."""
+    still, whole = np.arange(K + M), np.ones(K + M)
+    students, teachers = ([still], [still])
+    for swaps, low, high in ((students, 0, K), (teachers, K, K + M)):
+        for i, j in combinations(range(low, high), 2):
+            moved = still.copy()
+            moved[[i, j]] = j, i
+            swaps.append(moved)
+    yield from ((one[other], whole) for one, other in product(students, teachers))
+    own = [*(1.0 - 2.0 * np.eye(K)), np.ones(K)]
+    others = [*(1.0 - 2.0 * np.eye(M)), np.ones(M), -np.ones(M)]
+    yield from ((still, np.append(*each)) for each in product(own, others))

@@ -190,8 +190,7 @@ def _matrices(orders: list[tuple[int, ...]], r: int) -> list[np.ndarray]:
 def _largest(found: LevelMeans, orders: list[tuple[int, ...]], r: int) -> float:
     """Return the largest eigenvalue of M ↦ E[A M A] on symmetric matrices."""
     means = np.array(_matrices(orders, r), dtype=float)
-    kernel = np.einsum("ab,aij,bkl->iljk", found.squares(), means, means)
-    whole = kernel.transpose(0, 1, 2, 3).reshape(r * r, r * r)
+    whole = np.einsum("ab,aij,bkl->iljk", found.squares(), means, means).reshape(r * r, r * r)
     return float(np.linalg.eigvalsh((whole + whole.T) / 2)[-1])
 
 
@@ -211,9 +210,8 @@ def _closed(
     finite: dict[sp.Expr, tuple[sp.Expr, list[sp.Expr]]], orders: list[tuple[int, ...]], r: int
 ) -> Recovery:
     """Return α_c of a target with finitely many values."""
-    pairs = [(i, j) for i in range(r) for j in range(i, r)]
-    basis = [_unit(i, j, r) for i, j in pairs]
     places = [sp.Matrix(each) for each in _matrices(orders, r)]
+    basis = [each / sp.sqrt((each * each).trace()) for each in places]
     size = len(basis)
     whole, curve = sp.zeros(size, size), []
     for p, moments in finite.values():
@@ -225,12 +223,6 @@ def _closed(
     closed = alpha if not alpha.is_Float else None
     at = (np.array([float(y) for y in finite]), np.array(curve))
     return Recovery(float(alpha), closed, 0.0 if closed is not None else 1e-15, at)
-
-
-def _unit(i: int, j: int, r: int) -> sp.Matrix:
-    unit = sp.zeros(r, r)
-    unit[i, j] = unit[j, i] = sp.S.One if i == j else 1 / sp.sqrt(2)
-    return unit
 
 
 def _top_eigenvalue(whole: sp.Matrix) -> sp.Expr:
