@@ -31,19 +31,14 @@ class SymmetricStates:
     @cached_property
     def classes(self) -> tuple[Labels, Floats]:
         """The number of the class of every coordinate, -1 where it vanishes, and its sign."""
-        projector = self.basis @ self.basis.T
-        labels, signs = np.full(len(projector), -1), np.ones(len(projector))
-        firsts: list[int] = []
-        for n, row in enumerate(projector):
-            if np.max(np.abs(row)) < 1e-9:
-                continue
-            for label, first in enumerate(firsts):
-                for sign in (1.0, -1.0):
-                    if np.allclose(row, sign * projector[first], atol=1e-9):
-                        labels[n], signs[n] = label, sign
+        rows = self.basis @ self.basis.T
+        labels, signs = np.full(len(rows), -1), np.ones(len(rows))
+        for n in np.flatnonzero(np.max(np.abs(rows), axis=1) > 1e-9):
             if labels[n] < 0:
-                labels[n] = len(firsts)
-                firsts.append(n)
+                label = labels.max() + 1
+                for sign in (-1.0, 1.0):
+                    same = np.max(np.abs(rows - sign * rows[n]), axis=1) < 1e-8
+                    labels[same], signs[same] = label, sign
         return labels, signs
 
     @property
