@@ -8,6 +8,7 @@ mean is an integral over the third field.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 
@@ -88,7 +89,28 @@ def crowded(
     return omega[:, used], weights[used]
 
 
-class SignChannel:
+class Channel(ABC):
+    """A law of outputs given K fields."""
+
+    K: int
+    sharp: bool
+    limit: float
+
+    @property
+    @abstractmethod
+    def second_moment(self) -> float:
+        """E[y²], without the noise that is added to y."""
+
+    @abstractmethod
+    def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
+        """Return E[E[y | ω]²], without the noise that is added to y."""
+
+    @abstractmethod
+    def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return E ∫ Z ln Z dy and E[∇ ln Z ∇ ln Zᵀ] over ω of covariance q."""
+
+
+class SignChannel(Channel):
     """A channel with finitely many outputs, or these with additive noise or flipped signs.
 
     Args:
@@ -229,7 +251,6 @@ class SignChannel:
         return lattice(q, V, self.fine)
 
     def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return E ∫ Z ln Z dy and E[∇ ln Z ∇ ln Zᵀ] over ω of covariance q."""
         omega, weights = self._points(q, V)
         total, square = 0.0, np.zeros((self.K, self.K))
         for part in np.array_split(np.arange(weights.size), 1 + weights.size // 40000):
@@ -248,12 +269,10 @@ class SignChannel:
 
     @cached_property
     def second_moment(self) -> float:
-        """E[y²], without the noise that is added to y."""
         zero = np.zeros((self.K, 1))
         return float((self.outputs**2 @ self.at(zero, np.eye(self.K))[0])[0])
 
     def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
-        """Return E[E[y | ω]²], without the noise that is added to y."""
         omega, weights = self._points(q, V)
         return float((self.outputs @ self.at(omega, V)[0]) ** 2 @ weights)
 
