@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 import sympy as sp
+from scipy.special import xlogy
 
 from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
 from symderiv.formula.as_function import as_function
@@ -26,6 +27,7 @@ _LEAST = 1e-14
 #: Below this variance of what is not known points crowd where signs change.
 _NARROW, _CROWDED = 0.02, 0.06
 _MOST = 50_000_000
+TOO_NEAR = "a state is so near to exact knowledge that its means would need too many points"
 
 
 def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -41,9 +43,7 @@ def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray
         axes.append(size**0.5 * nodes)
         weights.append(step * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi))
     if np.prod([float(each.size) for each in axes]) > _MOST:
-        raise ToleranceError(
-            "a state is so near to exact knowledge that its means would need too many points"
-        )
+        raise ToleranceError(TOO_NEAR)
     points = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
     whole = weights[0]
     for each in weights[1:]:
@@ -94,7 +94,11 @@ class Channel(ABC):
 
     K: int
     sharp: bool
-    limit: float
+
+    @property
+    @abstractmethod
+    def limit(self) -> float:
+        """E ∫ Z ln Z dy at q = 1."""
 
     @property
     @abstractmethod
@@ -134,13 +138,13 @@ class SignChannel(Channel):
         self.subsets, values = target.patterns
         # values of y, and Z(y) as a sum over subsets of signs, (values, subsets)
         self.outputs, self.matrix = np.array([*values], float), np.array([*values.values()], float)
-        if flip:
-            opposite = [int(np.argmin(np.abs(self.outputs + y))) for y in self.outputs]
-            self.matrix = (1 - flip) * self.matrix + flip * self.matrix[opposite]
-        #: True if q̂ has no bound as q → 1, so that weights ±1 can be known exactly.
-        self.sharp = not noise and not target.noisy
-        #: E ∫ Z ln Z dy at q = 1.
-        self.limit = -sum(x * np.log(1 / x) for x in (flip, 1 - flip) if x > 0.0)
+        opposite = [int(np.argmin(np.abs(self.outputs + y))) for y in self.outputs]
+        same = np.eye(len(opposite))
+        self.shown = (1 - flip) * same + flip * same[opposite] if flip else same
+        self.matrix = self.shown @ self.matrix
+        #: True if q̂ has no bound as q → 1, so that weights ±1 can be known exactly, whatever is
+        #: added to y; noise inside of signs bounds it.
+        self.sharp = not target.noisy
 
     @cached_property
     def _symbols(self) -> tuple[sp.Matrix, sp.Matrix, list[sp.Symbol]]:
@@ -266,6 +270,14 @@ class SignChannel(Channel):
                 "iyn,jyn,yn,y,n->ij", slopes, slopes, 1.0 / Z, shares, weights[part]
             )
         return total, (square + square.T) / 2
+
+    @cached_property
+    def limit(self) -> float:
+        Z, shares = self.shown, np.ones(len(self.shown))
+        if self.noise:
+            Z, _, shares = self._with_noise(Z, Z)
+        zero = np.zeros((self.K, 1))
+        return float(shares @ xlogy(Z, Z) @ self.at(zero, np.eye(self.K))[0][:, 0])
 
     @cached_property
     def second_moment(self) -> float:

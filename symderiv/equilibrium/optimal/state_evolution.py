@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from symderiv.equilibrium.optimal.sign_channel import Channel, lattice
+from symderiv.equilibrium.optimal.sign_channel import TOO_NEAR, Channel, lattice
+from symderiv.foundation.errors import ToleranceError
 
 
 class Prior(ABC):
@@ -217,6 +218,8 @@ class StateEvolution:
             fixed = self.settled(alpha, start + hint)
             if fixed is None:
                 break
+            if not np.isfinite(fixed).all():
+                raise ToleranceError(TOO_NEAR)
             rates = np.linalg.eigvals(self.jacobian(alpha, fixed)).real
             if rates.max() < 1.0 + 1e-4:
                 break
