@@ -158,7 +158,7 @@ class Landscape:
                 continue
             place = min(before, after)
             try:
-                state = _zero(branch, n, lambda state, place=place: float(across(state)[place]))
+                state = _zero(branch, n, across, place)
             except ToleranceError:
                 continue  # branches of this symmetry cross here
             bend = rest.T @ self.energy.at(state.x, state.alpha)[2] @ rest
@@ -307,8 +307,14 @@ def state_at(branch: Branch, alpha: float) -> Stationary | None:
         return None
 
 
-def _zero(branch: Branch, n: int, value: Callable[[Stationary], float]) -> Stationary:
-    """Return the state between two neighbours on a branch at which a number vanishes."""
+def _zero(
+    branch: Branch, n: int, values: Callable[[Stationary], np.ndarray], place: int
+) -> Stationary:
+    """Return the state between two neighbours on a branch at which one of some numbers vanishes."""
+
+    def value(state: Stationary) -> float:
+        return float(values(state)[place])
+
     ends = [value(each) for each in branch.states[n : n + 2]]
     crossing = branch.where(n, value) if ends[0] * ends[1] < 0.0 else None
     return crossing or branch.states[n if abs(ends[0]) < abs(ends[1]) else n + 1]

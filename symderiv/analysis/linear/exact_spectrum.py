@@ -108,5 +108,5 @@ def secular_rates(problem: ExactLinear) -> tuple[Balls, Balls]:
     pole, b, c = (each[::-1] for each in problem.coefficients())
     # With one start for all directions: see decay.decay_of.
     share = pole[-1] / b[-1] * (1 - total(b * c / pole)) / total(c)
-    roots = secular_roots(pole, b * c)
+    roots = secular_roots([*pole], [*(b * c)])
     return [root for root, _ in roots], [share / (root * slope) for root, slope in roots]
