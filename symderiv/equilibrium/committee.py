@@ -23,7 +23,6 @@ vanishes as well: with α per unit, a = 1 − C and b = 1 + (K − 1)C − K²R�
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -98,7 +97,9 @@ class SymmetricCommittee:
             ToleranceError: None is found.
         """
         if math.isinf(self.K):
-            return self._of_many(difference)
+            bend = self._bend(0.0, difference)
+            alpha = 1.0 / ((1.0 - difference**2) * bend) if abs(bend) > _FLAT else math.inf
+            return self._state(difference, 0.0, 1.0, alpha)
 
         def missing(x: np.ndarray) -> list[float]:
             C, m = float(x[0]), float(x[1])
@@ -168,32 +169,20 @@ class SymmetricCommittee:
         def gap(state: CommitteeState) -> float:
             return state.free_energy - self.equal(state.alpha, self.states[0]).free_energy
 
-        if gap(fold) <= 0.0:
+        beyond = [fold, *(each for each in self.states if each.difference > fold.difference)]
+        n = next((n for n, state in enumerate(beyond) if gap(state) <= 0.0), None)
+        if n is None:
+            raise ToleranceError(f"specialised committees of {self.K} units are never preferred")
+        if n == 0:
             return fold  # the two differ by less than rounding
-        before = fold
-        for state in self.states:
-            if state.difference > fold.difference:
-                if gap(state) <= 0.0:
-                    return self._between(gap, before, state)
-                before = state
-        raise ToleranceError(f"specialised committees of {self.K} units are never preferred")
-
-    def _between(
-        self,
-        gap: Callable[[CommitteeState], float],
-        low: CommitteeState,
-        high: CommitteeState,
-    ) -> CommitteeState:
-        def value(difference: float) -> float:
-            return gap(self.at(difference, high))
-
-        equal = brentq(value, low.difference, high.difference, xtol=1e-13)
+        low, high = beyond[n - 1 : n + 1]
+        equal = brentq(
+            lambda difference: gap(self.at(float(difference), high)),
+            low.difference,
+            high.difference,
+            xtol=1e-13,
+        )
         return self.at(float(equal), high)
-
-    def _of_many(self, R: float) -> CommitteeState:
-        bend = self._bend(0.0, R)
-        alpha = 1.0 / ((1.0 - R * R) * bend) if abs(bend) > _FLAT else math.inf
-        return self._state(R, 0.0, 1.0, alpha)
 
     def _alpha(self, difference: float, C: float, m: float) -> float:
         R, S = self._overlaps(difference, m)
