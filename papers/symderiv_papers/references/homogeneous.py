@@ -269,7 +269,7 @@ def central_differences(
 def _closed_form(activation: str, name: str, units: int, T: Fraction, D: Fraction) -> Any:
     import sympy as sp
 
-    from symderiv.analysis.plateau.plateau_forms import SYMBOLS, c
+    from symderiv.analysis.plateau.plateau_algebra import SYMBOLS, c
     from symderiv.gaussian.forms.evaluate import number
 
     forms = _forms(activation)

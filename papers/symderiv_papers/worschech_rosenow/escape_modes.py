@@ -133,7 +133,7 @@ def normalised_matrices(committee: Committee) -> tuple[Any, Any]:
 def _at(expression: Any, committee: Committee) -> Any:
     import sympy as sp
 
-    from symderiv.analysis.plateau.plateau_forms import SYMBOLS
+    from symderiv.analysis.plateau.plateau_algebra import SYMBOLS
     from symderiv.gaussian.forms.evaluate import number
 
     exact = (sp.Integer(committee.units), sp.Rational(committee.T(1)), sp.Rational(committee.D(1)))

@@ -54,7 +54,7 @@ class PlateauForms(KeptTrees):
     @kept_property
     def closed(self) -> Mapping[str, sp.Expr] | None:
         """R, Q, ε_g and the responses with the closed c put in, simplified; None without it."""
-        from symderiv.analysis.plateau.plateau_forms import closed_expressions
+        from symderiv.analysis.plateau.plateau_algebra import closed_expressions
 
         parts = {name: getattr(self, name) for name in ("generalization_error", *RATES)}
         return None if self.length is None else closed_expressions(parts, self.length)
@@ -68,14 +68,14 @@ class PlateauForms(KeptTrees):
                 "Q": "M*c**2*(T + D)",
                 "equation_of_c": f"0 = {self.stationarity}",
             }
-        from symderiv.analysis.plateau.plateau_forms import escape_forms
+        from symderiv.analysis.plateau.plateau_algebra import escape_forms
 
         return {k: str(v) for k, v in (*self.closed.items(), *escape_forms(self.closed).items())}
 
     @kept_property
     def slope(self) -> sp.Expr:
         """Return the derivative of φ by c."""
-        from symderiv.analysis.plateau.plateau_forms import c
+        from symderiv.analysis.plateau.plateau_algebra import c
 
         return self.stationarity.diff(c)
 
@@ -126,7 +126,7 @@ class FullFlow(KeptTrees):
     @kept_property
     def text(self) -> str:
         """Equations and slopes as a function of doubles, as text: of Q, C, R, η, M, T, D, ν_1."""
-        from symderiv.analysis.plateau.plateau_forms import text_of
+        from symderiv.analysis.plateau.plateau_algebra import text_of
 
         return text_of([*self.equations, *self.slopes])
 

@@ -234,7 +234,7 @@ def _kronecker_rows(matrices: LinearisedMatrices) -> Iterator[Step]:
 def _escape(forms: PlateauForms) -> Section:
     import sympy as sp
 
-    from symderiv.analysis.plateau.plateau_forms import escape_forms
+    from symderiv.analysis.plateau.plateau_algebra import escape_forms
 
     steps = [
         Step(

@@ -20,7 +20,7 @@ from support.plateau_teachers import teacher_of_modes
 from symderiv.analysis import symmetric as state
 from symderiv.analysis.plateau.closed_plateau import FullFlow, PlateauForms
 from symderiv.analysis.plateau.full_plateau import _Numeric, equal_students, full_plateau
-from symderiv.analysis.plateau.plateau_forms import ETA, NU, TEACHER, M, c
+from symderiv.analysis.plateau.plateau_algebra import ETA, NU, TEACHER, M, c
 from symderiv.analysis.plateau.plateau_report import PlateauReport
 from symderiv.analysis.plateau.stability import plateau_numbers
 from symderiv.analysis.plateau.teacher import (
