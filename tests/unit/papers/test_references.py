@@ -26,7 +26,8 @@ from symderiv_papers.references.plateaus import (
 from symderiv_papers.references.vectors import Field, Network, field_integral, moments_of, networks
 
 from symderiv.analysis.plateau.closed_plateau import PlateauForms
-from symderiv.analysis.plateau.plateau_algebra import SYMBOLS, plateau_forms
+from symderiv.analysis.plateau.plateau_algebra import SYMBOLS
+from symderiv.analysis.plateau.plateau_forms import plateau_forms
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.precision.balls.contexts import numbers
