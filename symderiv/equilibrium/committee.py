@@ -13,27 +13,37 @@ h(c) of g(x) g(y) at correlation c the derivatives are
 
 For K → ∞ the sums C and S are of order 1/K and follow from R, and per unit there remains
 α̂ [h(1) − h(R) − h'(0)(1 − R)] − ½ ln(1 − R²).
+
+Equal units cease to be stable, in symbols and proved digits, where the second derivative by Δ
+vanishes as well: with α per unit, a = 1 − C and b = 1 + (K − 1)C − K²R²,
+
+    α a h''(R) = 1,   b h'(R) = a R h''(R),   K b h'(C) = (a − b) h''(R).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from scipy.optimize import brentq, minimize_scalar, root
 
-from symderiv.equilibrium.pair_means import pair_mean, square_mean
-from symderiv.foundation.errors import ToleranceError
+from symderiv.equilibrium.pair_means import closed_mean, pair_mean, square_mean
+from symderiv.foundation.errors import NotYetError, ToleranceError
+from symderiv.gaussian.distributions import variable_of
+from symderiv.gaussian.terms.covariance import covariance_symbols
 from symderiv.numerics.nodes import gauss_legendre
 
 _NEAR = 0.05  # below this Δ the difference of slopes is an integral of h''
 _GRID, _LAST = 48, 0.995
 _SETTLED, _LEAST_STEP, _FLAT = 1e-11, 1e-5, 1e-13
+#: C, R and α/K, in the order in which starts are given.
+_UNKNOWNS = sp.symbols("C R alpha", real=True)
+_UNITS = sp.Symbol("K", positive=True)
+_BITS = 160
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,9 @@ class SymmetricCommittee:
             ToleranceError: None is found.
         """
         if math.isinf(self.K):
-            return self._of_many(difference)
+            bend = self._bend(0.0, difference)
+            alpha = 1.0 / ((1.0 - difference**2) * bend) if abs(bend) > _FLAT else math.inf
+            return self._state(difference, 0.0, 1.0, alpha)
 
         def missing(x: np.ndarray) -> list[float]:
             C, m = float(x[0]), float(x[1])
@@ -157,32 +169,20 @@ class SymmetricCommittee:
         def gap(state: CommitteeState) -> float:
             return state.free_energy - self.equal(state.alpha, self.states[0]).free_energy
 
-        if gap(fold) <= 0.0:
+        beyond = [fold, *(each for each in self.states if each.difference > fold.difference)]
+        n = next((n for n, state in enumerate(beyond) if gap(state) <= 0.0), None)
+        if n is None:
+            raise ToleranceError(f"specialised committees of {self.K} units are never preferred")
+        if n == 0:
             return fold  # the two differ by less than rounding
-        before = fold
-        for state in self.states:
-            if state.difference > fold.difference:
-                if gap(state) <= 0.0:
-                    return self._between(gap, before, state)
-                before = state
-        raise ToleranceError(f"specialised committees of {self.K} units are never preferred")
-
-    def _between(
-        self,
-        gap: Callable[[CommitteeState], float],
-        low: CommitteeState,
-        high: CommitteeState,
-    ) -> CommitteeState:
-        def value(difference: float) -> float:
-            return gap(self.at(difference, high))
-
-        equal = brentq(value, low.difference, high.difference, xtol=1e-13)
+        low, high = beyond[n - 1 : n + 1]
+        equal = brentq(
+            lambda difference: gap(self.at(float(difference), high)),
+            low.difference,
+            high.difference,
+            xtol=1e-13,
+        )
         return self.at(float(equal), high)
-
-    def _of_many(self, R: float) -> CommitteeState:
-        bend = self._bend(0.0, R)
-        alpha = 1.0 / ((1.0 - R * R) * bend) if abs(bend) > _FLAT else math.inf
-        return self._state(R, 0.0, 1.0, alpha)
 
     def _alpha(self, difference: float, C: float, m: float) -> float:
         R, S = self._overlaps(difference, m)
@@ -244,3 +244,83 @@ class SymmetricCommittee:
             a, b = 1.0 - C - difference**2, 1.0 + (K - 1) * C - m * m
             entropy = 0.5 * ((1 - 1 / K) * math.log(a) + math.log(b) / K)
         return CommitteeState(difference, C, m, alpha, alpha * float(error) - entropy, float(error))
+
+
+def limit_of_equal_units(g: sp.Expr) -> sp.Expr | None:
+    """Return α/K up to which infinitely many equal units are stable, 1/E[g''(x)]²; None if the
+    mean has no closed form.
+
+    Raises:
+        NotYetError: E[g'(x)] = 0, so that equal units learn nothing, or g is linear.
+    """
+    x = variable_of(g)
+    if sp.diff(g, x, 2) == 0:
+        raise NotYetError(
+            "is linear, so that students never specialise; take another activation",
+            argument="activation",
+        )
+    # by parts: E[g'] = E[x g] and E[g''] = E[(x² - 1) g]
+    means = [_moment(g, weight) for weight in (x, x**2 - 1)]
+    slope = means[0]
+    if slope is not None and slope == 0:
+        raise NotYetError(
+            f"{g} has E[g'(x)] = 0, so that equal students learn nothing; take another activation",
+            argument="activation",
+        )
+    bend = means[1]
+    return None if bend is None else sp.oo if bend == 0 else sp.simplify(1 / bend**2)
+
+
+def _moment(g: sp.Expr, weight: sp.Expr) -> sp.Expr | None:
+    value = closed_mean(g, weight, (0, 0))
+    return None if value is None else sp.simplify(value.subs(covariance_symbols(2)[0, 0], 1))
+
+
+@lru_cache(maxsize=16)
+def equations_of_equal_units(g: sp.Expr) -> tuple[sp.Expr, ...] | None:
+    """Return three expressions in C, R, α/K and K that vanish where equal units cease to be
+    stable; None if h has no closed form.
+    """
+    covariance = covariance_symbols(2)
+    C, R, alpha = _UNKNOWNS
+    value = closed_mean(g, g)
+    if value is None:
+        return None
+    mean = value.subs({covariance[0, 0]: 1, covariance[1, 1]: 1})
+    slope, bend = (sp.simplify(sp.diff(mean, covariance[0, 1], n)) for n in (1, 2))
+    of_C, of_R, bend_R = (
+        f.subs(covariance[0, 1], at) for f, at in ((slope, C), (slope, R), (bend, R))
+    )
+    a, b = 1 - C, 1 + (_UNITS - 1) * C - _UNITS**2 * R**2
+    return (
+        alpha * a * bend_R - 1,
+        b * of_R - a * R * bend_R,
+        _UNITS * b * of_C - (a - b) * bend_R,
+    )
+
+
+def digits_of_equal_units(
+    g: sp.Expr, K: int, start: tuple[float, float, float], digits: int
+) -> str | None:
+    """Return α/K, rounded, from a ball in which the equations are proved to have one solution.
+
+    Args:
+        g: The activation.
+        K: The number of units.
+        start: C, R and α/K in doubles.
+        digits: How many digits are returned, at most 30.
+
+    Returns:
+        None if there are no equations, or the solution is not enclosed.
+    """
+    from symderiv.precision.balls.krawczyk import enclosed_root
+
+    equations = equations_of_equal_units(g)
+    if equations is None:
+        return None
+    own = [each.subs(_UNITS, K) for each in equations]
+    try:
+        alpha = enclosed_root(own, _UNKNOWNS, {}, start, _BITS)[2]
+    except (NotYetError, ToleranceError):
+        return None
+    return alpha.str(digits, radius=False)

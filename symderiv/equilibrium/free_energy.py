@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
 import sympy as sp
@@ -98,10 +99,24 @@ class FreeEnergy:
     def error(self, x: np.ndarray) -> Derivatives:
         """Return the generalisation error ε_g."""
         Q, R = self.overlaps(x)
-        value, slope, bend = self._teachers, np.zeros(self.size), np.zeros((self.size,) * 2)
-        value += self._add_students(Q, slope, bend)
-        value += self._add_cross(Q, R, slope, bend)
-        return value, slope, bend
+        overlaps, weights = np.block([[Q, R], [R.T, self.T]]), np.append(self.v, -self.w)
+        lengths = np.diag(overlaps)
+        # what the derivatives by other overlaps are added to is left out
+        value, slope, bend = 0.0, np.zeros(self.size + 1), np.zeros((self.size + 1,) * 2)
+        for g, units in self._units:
+            squares = 0.5 * weights[units] ** 2 * square_mean(g)(lengths[units])
+            places = self._places[units, units]
+            value += float(squares[0].sum())
+            np.add.at(slope, places, squares[1])
+            np.add.at(bend, (places, places), squares[2])
+        for g, h, one, other in self._couples:
+            means = pair_mean(g, h)(lengths[one], overlaps[one, other], lengths[other])
+            factors = weights[one] * weights[other]
+            places = self._places[[one, one, other], [one, other, other]]
+            value += float(factors @ means[0])
+            np.add.at(slope, places, factors * means[1])
+            np.add.at(bend, (places[:, None], places[None]), factors * means[2])
+        return value, slope[:-1], bend[:-1, :-1]
 
     def entropy(self, x: np.ndarray) -> Derivatives:
         """Return ½ ln det(Q - R T⁻¹ Rᵀ), less κ/2 Σ Q_ii."""
@@ -142,66 +157,27 @@ class FreeEnergy:
         return np.linalg.inv(self.T)
 
     @cached_property
-    def _places(self) -> dict[tuple[int, int], int]:
-        return {(int(i), int(j)): n for n, (i, j) in enumerate(self.pairs)}
+    def _places(self) -> np.ndarray:
+        """Numbers of the free ones among the overlaps of all units, ``size`` for others."""
+        K, (first, second) = self.K, self.pairs.T
+        places = np.full((K + self.M,) * 2, self.size)
+        places[first, second] = places[second, first] = np.arange(len(self.pairs))
+        places[:K, K:] = np.arange(len(self.pairs), self.size).reshape(K, self.M)
+        places[K:, :K] = places[:K, K:].T
+        return places
 
     @cached_property
-    def _teachers(self) -> float:
-        """The part of the error that teachers have alone."""
-        mean, square = pair_mean(self.teacher, self.teacher), square_mean(self.teacher)
-        error = 0.0
-        for n in range(self.M):
-            error += 0.5 * self.w[n] ** 2 * float(square(np.array(self.T[n, n]))[0])
-            for m in range(n):
-                given = (np.array(each) for each in (self.T[n, n], self.T[n, m], self.T[m, m]))
-                error += float(self.w[n] * self.w[m] * mean(*given)[0])
-        return error
+    def _units(self) -> tuple[tuple[sp.Expr, np.ndarray], ...]:
+        """Activations with the numbers of their units, students before teachers."""
+        every = np.arange(self.K + self.M)
+        return (self.student, every[: self.K]), (self.teacher, every[self.K :])
 
-    def _add_students(self, Q: np.ndarray, slope: np.ndarray, bend: np.ndarray) -> float:
-        mean, own = pair_mean(self.student, self.student), square_mean(self.student)
-        squares = own(np.diag(Q))
-        value = 0.5 * float(self.v**2 @ squares[0])
-        for i in range(self.K):
-            place = self._places.get((i, i))
-            if place is not None:
-                slope[place] += 0.5 * self.v[i] ** 2 * squares[1, i]
-                bend[place, place] += 0.5 * self.v[i] ** 2 * squares[2, i]
-        first, second = np.triu_indices(self.K, 1)
-        if not first.size:
-            return value
-        means = mean(np.diag(Q)[first], Q[first, second], np.diag(Q)[second])
-        factors = self.v[first] * self.v[second]
-        for n, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-            places = [self._places.get(each) for each in ((i, i), (i, j), (j, j))]
-            self._add(places, float(factors[n]), [each[..., n] for each in means[1:]], slope, bend)
-        return value + float(factors @ means[0])
-
-    def _add_cross(
-        self, Q: np.ndarray, R: np.ndarray, slope: np.ndarray, bend: np.ndarray
-    ) -> float:
-        mean, q = pair_mean(self.student, self.teacher), len(self.pairs)
-        means = mean(np.diag(Q)[:, None], R, np.diag(self.T)[None, :])
-        factors = -np.outer(self.v, self.w)
-        for i, n in np.ndindex(R.shape):
-            places = [self._places.get((i, i)), q + i * self.M + n, None]
-            self._add(
-                places, float(factors[i, n]), [each[..., i, n] for each in means[1:]], slope, bend
-            )
-        return float(np.sum(factors * means[0]))
-
-    @staticmethod
-    def _add(
-        places: list[int | None],
-        factor: float,
-        derivatives: list[np.ndarray],
-        slope: np.ndarray,
-        bend: np.ndarray,
-    ) -> None:
-        first, second = derivatives
-        for m, row in enumerate(places):
-            if row is None:
-                continue
-            slope[row] += factor * first[m]
-            for n, column in enumerate(places):
-                if column is not None:
-                    bend[row, column] += factor * second[m, n]
+    @cached_property
+    def _couples(self) -> list[tuple[sp.Expr, sp.Expr, np.ndarray, np.ndarray]]:
+        """Pairs of different units by their activations."""
+        couples = []
+        for (g, ones), (h, others) in combinations_with_replacement(self._units, 2):
+            one, other = (each.ravel() for each in np.meshgrid(ones, others, indexing="ij"))
+            if (one < other).any():
+                couples.append((g, h, one[one < other], other[one < other]))
+        return couples

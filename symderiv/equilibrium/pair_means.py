@@ -55,16 +55,12 @@ def pair_mean(g: sp.Expr, h: sp.Expr) -> PairMean:
     Raises:
         NotYetError: There is no closed form, and kinks are not at roots of polynomials.
     """
-    symbols = _symbols()
-    try:
-        value = i2(g, h).unfolded()
-    except (InputError, NotYetError, NotImplementedError, ValueError):
-        return PairMean(False, _summed(g, h))
-    if _cancels(value, g, h):
-        return PairMean(False, _summed(g, h))
-    expressions = [_derivative(value, symbols, orders) for orders in (*_ORDERS, *_SECOND)]
-    if any(each.has(sp.DiracDelta) for each in expressions):
-        # cases of the closed form meet where the derivative would have a spike
+    symbols, value = _symbols(), closed_mean(g, h)
+    expressions = []
+    if value is not None and not _cancels(value, g, h):
+        expressions = [_derivative(value, symbols, orders) for orders in (*_ORDERS, *_SECOND)]
+    # cases of the closed form meet where the derivative would have a spike
+    if not expressions or any(each.has(sp.DiracDelta) for each in expressions):
         return PairMean(False, _summed(g, h))
     function = as_function(symbols, expressions)
 
@@ -82,12 +78,8 @@ def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
     Raises:
         NotYetError: There is no closed form, and kinks are not at roots of polynomials.
     """
-    variance = _symbols()[0]
-    try:
-        value = i2(g, g, fields=(0, 0)).unfolded()
-    except (InputError, NotYetError, NotImplementedError, ValueError):
-        return _by_pieces(g)
-    if _cancels(value, g):
+    variance, value = _symbols()[0], closed_mean(g, g, (0, 0))
+    if value is None or _cancels(value, g):
         return _by_pieces(g)
     function = as_function([variance], [sp.diff(value, variance, n) for n in range(3)])
 
@@ -95,6 +87,16 @@ def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
         return np.array([np.broadcast_to(each, np.shape(a)) for each in function(a)])
 
     return closed
+
+
+def closed_mean(g: sp.Expr, h: sp.Expr, fields: tuple[int, int] = (0, 1)) -> sp.Expr | None:
+    """Return the mean of a product of functions of two fields, or of one, None if it has no closed
+    form.
+    """
+    try:
+        return i2(g, h, fields=fields).unfolded()
+    except (InputError, NotYetError, NotImplementedError, ValueError):
+        return None
 
 
 def _symbols() -> tuple[sp.Symbol, ...]:
@@ -120,12 +122,12 @@ def _cancels(closed: sp.Expr, *functions: sp.Expr) -> bool:
 def _by_pieces(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
     square = pieces_of(g * g)
 
+    @lru_cache(maxsize=256)
+    def at(a: float) -> list[float]:
+        return [field_mean(square, 2 * n, a) / 2.0**n for n in range(3)]
+
     def values(a: np.ndarray) -> np.ndarray:
-        each = [
-            [field_mean(square, 2 * n, float(one)) / 2.0**n for n in range(3)]
-            for one in np.ravel(a)
-        ]
-        return np.reshape(np.transpose(each), (3, *np.shape(a)))
+        return np.reshape(np.transpose([at(float(one)) for one in np.ravel(a)]), (3, *np.shape(a)))
 
     return values
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from itertools import pairwise
+from functools import cache, cached_property
+from itertools import combinations, pairwise, product
 
 import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import brentq, minimize
 
+from symderiv.analysis.fixed_points.exchanged_flow import UnitEntries
 from symderiv.equilibrium.branches import (
     FLAT,
     Branch,
@@ -21,10 +22,10 @@ from symderiv.equilibrium.branches import (
     pieces_of,
 )
 from symderiv.equilibrium.free_energy import FreeEnergy
-from symderiv.equilibrium.symmetry import Symmetries
 from symderiv.foundation.errors import ToleranceError
 
 _SAME, _FLAT, _NULL = 1e-6, 1e-9, 1e-5
+_EQUAL, _COMMUTES = 1e-7, 1e-8
 _BEGUN, _FIRST = 1e-2, 1e-3
 _STARTS, _MOST_CURVES = 6, 40
 _GRID = 400
@@ -61,7 +62,7 @@ class Landscape:
         progress: Callable[[float], None] = lambda share: None,
     ) -> None:
         self.energy, self.most, self._progress = energy, most, progress
-        self.symmetries = Symmetries(energy)
+        self._symmetries = list(symmetries_of(energy))
         #: Parts of curves along which α grows.
         self.branches: list[Branch] = []
         self._curves = 0
@@ -85,26 +86,28 @@ class Landscape:
         return states
 
     def _search(self) -> None:
-        waiting: list[_Begin] = [self._origin()]
-        while waiting and self._curves < _MOST_CURVES:
-            begin, along, frame = waiting.pop(0)
-            waiting += self._follow(begin, along, frame)
-            if not waiting:
-                self._progress(0.5)
-        for share in (1.0, 0.5, 0.2):
-            for state in self._minima(share * self.most):
-                if self._known(state):
-                    continue
-                waiting = [(state, None, self.symmetries.frame(state.x))]
-                while waiting and self._curves < _MOST_CURVES:
-                    waiting += self._follow(*waiting.pop(0))
-            self._progress(1.0 - share / 2)
-
-    def _origin(self) -> _Begin:
         energy = self.energy
         Q = np.eye(energy.K) / (energy.decay or 1.0)
         x = energy.free(Q, np.zeros((energy.K, energy.M)))
-        return described(energy, x, 0.0), None, self.symmetries.frame(x)
+        self._follow_all(described(energy, x, 0.0))
+        self._progress(0.5)
+        for share in (1.0, 0.5, 0.2):
+            for state in self._minima(share * self.most):
+                if not self._known(state):
+                    self._follow_all(state)
+            self._progress(1.0 - share / 2)
+
+    def _frame(self, x: np.ndarray) -> np.ndarray:
+        """Return an orthonormal frame of the states with the symmetry of a state, shape (n, m)."""
+        still = np.eye(x.size)
+        moved = [g - still for g in self._symmetries if np.abs(g @ x - x).max() < _EQUAL]
+        return np.asarray(null_space(np.vstack(moved))) if moved else still
+
+    def _follow_all(self, begin: Stationary) -> None:
+        """Follow the curve through a state and all that leave it."""
+        waiting: list[_Begin] = [(begin, None, self._frame(begin.x))]
+        while waiting and self._curves < _MOST_CURVES:
+            waiting += self._follow(*waiting.pop(0))
 
     def _follow(
         self, begin: Stationary, along: np.ndarray | None, frame: np.ndarray
@@ -122,10 +125,11 @@ class Landscape:
             number = len(self.branches)
             self.branches.append(branch)
             for state, directions in self._leaving(branch, None if along is None else begin):
-                begun = [each for each in directions if self._begins(state, *each)]
-                stable = any(self._stable_along(state, *each) for each in begun)
+                firsts = [(each, self._first(state, *each)) for each in directions]
+                begun = [(each, first) for each, first in firsts if first is not None]
+                stable = any(first.stable for _, first in begun)
                 self._points.append((number, state.alpha, stable))
-                further += [(state, along, frame) for along, frame in begun]
+                further += [(state, *each) for each, _ in begun]
         return further
 
     def _leaving(
@@ -154,7 +158,7 @@ class Landscape:
                 continue
             place = min(before, after)
             try:
-                state = _zero(branch, n, partial(_entry, across, place))
+                state = _zero(branch, n, across, place)
             except ToleranceError:
                 continue  # branches of this symmetry cross here
             bend = rest.T @ self.energy.at(state.x, state.alpha)[2] @ rest
@@ -178,7 +182,7 @@ class Landscape:
                 if any(np.abs(np.sort(each) - np.sort(other)).max() < _SAME for other in seen):
                     continue
                 seen.append(each)
-                frame = self.symmetries.frame(state.x + _BEGUN * each)
+                frame = self._frame(state.x + _BEGUN * each)
                 yield np.append(frame.T @ each, 0.0), frame
 
     def _patterns(self) -> Iterator[np.ndarray]:
@@ -194,18 +198,11 @@ class Landscape:
         for _ in range(2):
             yield random.normal(size=energy.size)
 
-    def _begins(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> bool:
-        return self._first(state, along, frame) is not None
-
     def _first(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> Stationary | None:
         """Return a state of a branch near the one that it leaves."""
         equations = BranchEquations(self.energy, frame, self.most)
         first = equations.corrected(equations.point(state) + _FIRST * along, along)
         return None if first is None else equations.described(first)
-
-    def _stable_along(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> bool:
-        first = self._first(state, along, frame)
-        return first is not None and first.stable
 
     def _minima(self, alpha: float) -> Iterator[Stationary]:
         """Return minima at an α, from random starts and from students that know a teacher each."""
@@ -300,10 +297,6 @@ class Landscape:
         return alpha if apart > 1e-4 else None
 
 
-def _entry(values: Callable[[Stationary], np.ndarray], n: int, state: Stationary) -> float:
-    return float(values(state)[n])
-
-
 def state_at(branch: Branch, alpha: float) -> Stationary | None:
     """Return the state of a branch at an α; None where it has none, or none that is found."""
     if not branch.ends[0] <= alpha <= branch.ends[1]:
@@ -314,8 +307,14 @@ def state_at(branch: Branch, alpha: float) -> Stationary | None:
         return None
 
 
-def _zero(branch: Branch, n: int, value: Callable[[Stationary], float]) -> Stationary:
-    """Return the state between two neighbours on a branch at which a number vanishes."""
+def _zero(
+    branch: Branch, n: int, values: Callable[[Stationary], np.ndarray], place: int
+) -> Stationary:
+    """Return the state between two neighbours on a branch at which one of some numbers vanishes."""
+
+    def value(state: Stationary) -> float:
+        return float(values(state)[place])
+
     ends = [value(each) for each in branch.states[n : n + 2]]
     crossing = branch.where(n, value) if ends[0] * ends[1] < 0.0 else None
     return crossing or branch.states[n if abs(ends[0]) < abs(ends[1]) else n + 1]
@@ -328,3 +327,36 @@ def _same(one: Stationary, other: Stationary, pairs: int) -> bool:
     return all(
         np.abs(np.sort(a) - np.sort(b)).max(initial=0.0) < 1e-5 for a, b in zip(*parts, strict=True)
     )
+
+
+def symmetries_of(energy: FreeEnergy) -> Iterator[np.ndarray]:
+    """Yield exchanges of two students, of two teachers or of both, and signs of units with even
+    activations, as signed permutations that leave the slopes of the free energy alone.
+    """
+    K, M = energy.K, energy.M
+    students = [("Q", (int(i), int(j)), True) for i, j in energy.pairs]
+    teachers = [("R", (i, K + n), False) for i, n in np.ndindex(K, M)]
+    entries = UnitEntries.of(K + M, [*students, *teachers])
+    x, still = energy.drawn(np.random.default_rng(2)), np.eye(energy.size)
+    slope = energy.at(x, 1.0)[1]
+    for moved, signs in _candidates(K, M):
+        image = still[entries.places(moved)] * entries.factors(signs)[:, None]
+        gaps = energy.at(image @ x, 1.0)[1] - image @ slope
+        moves = not np.array_equal(image, still)
+        if moves and np.abs(gaps).max() < _COMMUTES * np.abs(slope).max():
+            yield image
+
+
+def _candidates(K: int, M: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield units in another order, and signs of units."""
+    still, whole = np.arange(K + M), np.ones(K + M)
+    students, teachers = ([still], [still])
+    for swaps, low, high in ((students, 0, K), (teachers, K, K + M)):
+        for i, j in combinations(range(low, high), 2):
+            moved = still.copy()
+            moved[[i, j]] = j, i
+            swaps.append(moved)
+    yield from ((one[other], whole) for one, other in product(students, teachers))
+    own = [*(1.0 - 2.0 * np.eye(K)), np.ones(K)]
+    others = [*(1.0 - 2.0 * np.eye(M)), np.ones(M), -np.ones(M)]
+    yield from ((still, np.append(*each)) for each in product(own, others))

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, UnitEntries, classes_of
+from symderiv.analysis.fixed_points.exchanged_flow import (
+    ExchangedFlow,
+    UnitEntries,
+    classes_of,
+    of_vectors,
+)
 from symderiv.foundation.errors import NotYetError
 from symderiv.system.closed_motion import overlap_name, scalar_name
 from symderiv.system.symmetries import drawn_state, rates_of
@@ -107,10 +112,8 @@ class SystemFlow(ExchangedFlow):
         state = self.state(values)
         views = layout.packing("state").views(state)
         for k, gram in enumerate(self.grams(values)):
-            cross = gram[np.ix_(own, others)]
-            along = cross @ np.linalg.pinv(gram[np.ix_(others, others)]) @ cross.T
-            rest, directions = np.linalg.eigh(gram[np.ix_(own, own)] - along)
-            filled = along + directions @ np.diag(rest.clip(0)) @ directions.T
+            places = (own, own), (own, others), (others, others)
+            filled = of_vectors(*(gram[np.ix_(*each)] for each in places))
             for i, j in combinations_with_replacement(range(own.size), 2):
                 pair = (layout.statement.vectors[own[n]] for n in (i, j))
                 views[overlap_name(closed.ordered(*pair))][k] = filled[i, j]

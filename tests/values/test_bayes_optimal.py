@@ -272,6 +272,11 @@ def test_one_to_one_outputs_are_linear() -> None:
     [
         ({}, {"prior": "cauchy"}, "prior: 'cauchy' is not one of"),
         ({}, {"output": "sign(z1"}, "output: "),
+        (
+            {},
+            {"output": "sign(z1**2 - 9/20)", "prior": "rademacher", "alpha": [1.6]},
+            "near to exact knowledge",
+        ),
         ({"teachers": 2}, {"output": "sign(z1)"}, "output: has 1 fields, but"),
         ({"teachers": 4}, {}, "teachers: must be at most 3 for Bayes"),
         ({"activation": "erf", "teachers": 2}, {}, "output: must be a function of signs"),
@@ -284,7 +289,26 @@ def test_what_is_not_known_is_refused(
 ) -> None:
     problem = sd.Problem(**{"activation": "sign", "students": 1, "teachers": 1, **given})
     with pytest.raises(sd.SymderivError, match=said.replace("(", r"\(")):
-        problem.equilibrium(alpha=[1.0], kind="bayes-optimal", **asked)
+        problem.equilibrium(**{"alpha": [1.0], "kind": "bayes-optimal", **asked})
+
+
+def test_noise_that_no_sign_is_lost_in_changes_nothing_but_the_entropy() -> None:
+    """A tenth of noise on ±1: what weights of ±1 can be known from is the sign itself."""
+    alpha = [1.0, 1.4, 1.6]
+    found, noisy = (
+        sd.Problem("sign", students=1, teachers=1, label_noise=noise).equilibrium(
+            alpha=alpha, kind="bayes-optimal", prior="rademacher"
+        )
+        for noise in (0.0, 0.1)
+    )
+    assert [each["kind"] for each in noisy.transitions] == ["first-order", "spinodal"]
+    for one, other in zip(found.transitions, noisy.transitions, strict=True):
+        assert other["alpha"] == pytest.approx(one["alpha"], rel=1e-9)
+    np.testing.assert_allclose(noisy.error, found.error, atol=1e-9)
+    assert np.all(np.array(noisy.informed["overlap"]) == 1.0)
+    # of the noise alone there is ∫ Z ln Z dy = -ln(2π e σ²)/2 for each example
+    apart = np.array(noisy.informed["free_entropy"]) - np.array(found.informed["free_entropy"])
+    np.testing.assert_allclose(apart, -np.array(alpha) * np.log(2 * np.pi * np.e * 0.01) / 2)
 
 
 def test_states_are_shown_and_drawn() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import symderiv as sd
-from symderiv.analysis.fixed_points.bifurcation_curves import Plane, bifurcation_curves
-from symderiv.analysis.fixed_points.continuation import followed
+from symderiv.analysis.fixed_points.bifurcation_curves import bifurcation_curves
+from symderiv.analysis.fixed_points.continuation import Parameters, followed
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def test_curves_are_those_that_are_known(
     def at(p: float, q: float = second) -> tuple[np.ndarray, float]:
         return np.array([p, q]), 1.0
 
-    plane = Plane(flow, at, ((0.0, 1.0), (0.0, 1.0)))  # type: ignore[arg-type]
+    plane = Parameters(flow, at, ((0.0, 1.0), (0.0, 1.0)))  # type: ignore[arg-type]
     branches = followed(flow, at, [np.array(start)], begin, (0.0, 1.0))  # type: ignore[arg-type]
     curves = [each for each in bifurcation_curves(plane, branches, second) if each.kind == kind]
     curve = curves[0]

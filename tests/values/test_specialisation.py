@@ -9,8 +9,7 @@ import pytest
 from scipy.integrate import quad
 
 import symderiv as sd
-from symderiv.equilibrium.committee import CommitteeState, SymmetricCommittee
-from symderiv.equilibrium.equal_units import digits_of_equal_units
+from symderiv.equilibrium.committee import CommitteeState, SymmetricCommittee, digits_of_equal_units
 from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.foundation.errors import NotYetError
 

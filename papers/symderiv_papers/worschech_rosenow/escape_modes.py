@@ -1,8 +1,8 @@
 """The linearised flow at the plateau: eigen-systems, reductions.
 
 Everything comes from :class:`symderiv_papers.references.homogeneous.Committee`, whose rates
-are those of all units and orders, and (G and H) from :mod:`symderiv.analysis.plateau.linearised`,
-which collapses sums.
+are those of all units and orders, and (G and H) from
+:mod:`symderiv.analysis.plateau.plateau_forms`, which collapses sums.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _slow(pair: tuple[Any, Any]) -> Any:
 
 @lru_cache(maxsize=64)
 def normalised_matrices(committee: Committee) -> tuple[Any, Any]:
-    """G and H of :mod:`symderiv.analysis.plateau.linearised` over G's first entry; T = 1, D = 0."""
+    """G and H of :mod:`.plateau_forms` over G's first entry; T = 1, D = 0."""
     found = _matrices(committee.activation)
     with at_precision():
         numbers = []
@@ -142,8 +142,7 @@ def _at(expression: Any, committee: Committee) -> Any:
 
 @lru_cache(maxsize=4)
 def _matrices(activation: str) -> Any:
-    from symderiv.analysis.plateau.linearised import linearised_matrices
-    from symderiv.analysis.plateau.plateau_forms import plateau_forms
+    from symderiv.analysis.plateau.plateau_forms import linearised_matrices, plateau_forms
     from symderiv.analysis.symmetric import reduced_equations
     from symderiv.learning.derivation.learning_equations import derive_equations
     from symderiv.learning.rule.learning_problem import learning_problem

@@ -5,7 +5,7 @@ They are walked along like branches, by the equations of :class:`.SingularPoints
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,10 +13,10 @@ import numpy as np
 from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, StepPace
 from symderiv.analysis.fixed_points.continuation import (
     FixedPointBranch,
+    Parameters,
     SingularPoints,
     frame_of,
 )
-from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
 
 _PACE, _STEPS = StepPace(1 / 64, 1e-4, 1 / 24, 0.9, (1.5, 1.0)), 300
 _SAME, _ROUND = 2e-3, 8
@@ -43,43 +43,18 @@ class BifurcationCurve:
 
 
 @dataclass(frozen=True)
-class Plane:
-    """A flow with two parameters.
-
-    Attributes:
-        flow: The flow at one value of both.
-        at: The packed constants at values of both, and the learning rate.
-        ends: Least and largest value of each.
-    """
-
-    flow: ExchangedFlow
-    at: Callable[[float, float], tuple[Floats, float]]
-    ends: tuple[tuple[float, float], tuple[float, float]]
-
-    def values(self, levels: Floats) -> Floats:
-        """Return the parameters at levels between 0 and 1."""
-        low, high = np.array(self.ends).T
-        return np.asarray(low + (high - low) * levels)
-
-
-@dataclass(frozen=True)
 class _Singular(CurveEquations):
     """Bifurcations with two parameters."""
 
-    plane: Plane
+    plane: Parameters
     points: SingularPoints
 
     _rounds, _small, _flat = 20, 1e-9, 1e-8
 
     @classmethod
-    def at(cls, plane: Plane, values: Floats) -> _Singular:
+    def at(cls, plane: Parameters, values: Floats) -> _Singular:
         """Return those with the symmetry of a fixed point."""
-
-        def rates(whole: Floats) -> Floats:
-            constants, unit = plane.at(*map(float, plane.values(whole[-2:])))
-            return plane.flow.slope(whole[:-2], constants) * (plane.flow.unit / unit)
-
-        return cls(plane, SingularPoints(rates, frame_of(plane.flow, values)))
+        return cls(plane, SingularPoints(plane.rates, frame_of(plane.flow, values)))
 
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
         return self.points.equations(u)
@@ -94,7 +69,7 @@ class _Singular(CurveEquations):
 
 
 def bifurcation_curves(
-    plane: Plane, branches: Sequence[FixedPointBranch], second: float
+    plane: Parameters, branches: Sequence[FixedPointBranch], second: float
 ) -> list[BifurcationCurve]:
     """Return the curves through the bifurcations on branches in the first parameter.
 
@@ -103,14 +78,13 @@ def bifurcation_curves(
         branches: Branches in the first parameter.
         second: The value of the second one there.
     """
-    low, high = np.array(plane.ends).T
     curves: list[BifurcationCurve] = []
     for each in (each for branch in branches for each in branch.bifurcations):
         problem = _Singular.at(plane, each.values)
-        levels = (np.array([each.parameter, second]) - low) / (high - low)
+        levels = plane.levels(np.array([each.parameter, second]))
         near = problem.points.inside(np.append(each.values, levels))
         start = problem.corrected(near, np.eye(near.size)[-1])
-        if start is None or any(_contains(plane, curve, problem, start) for curve in curves):
+        if start is None or any(_contains(curve, problem, start) for curve in curves):
             continue
         before, first = _walked(problem, start, -1.0)
         after, last = ([], first) if first == "closed" else _walked(problem, start, 1.0)
@@ -147,10 +121,10 @@ def _walked(problem: _Singular, start: Floats, sign: float) -> tuple[list[Floats
     return points[1:], "lost"
 
 
-def _contains(plane: Plane, curve: BifurcationCurve, problem: _Singular, point: Floats) -> bool:
+def _contains(curve: BifurcationCurve, problem: _Singular, point: Floats) -> bool:
     """Return whether a curve goes through a point or one of its images."""
-    low, high = np.array(plane.ends).T
-    levels = (curve.parameters - low) / (high - low)
+    plane = problem.plane
+    levels = plane.levels(curve.parameters)
     near = np.flatnonzero(np.max(np.abs(levels - point[-2:]), axis=1) < _SAME)
     values = problem.points.whole(point)[:-2]
     return any(plane.flow.same(curve.values[n], values, 1e-2) for n in near)

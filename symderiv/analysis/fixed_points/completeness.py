@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class BoxedEquations:
         """
         recorder = Recorder()
         P, R = states.filled([recorder.input() for _ in range(states.size)], arb(0))
-        K, M, T = len(R), len(R[0]), known["T"]
+        (K, M), T = R.shape, np.array(known["T"])
         if states.flow.sizes["L"] != 1 or not _is_one(known["eigenvalue"], known["weight"]):
             raise NotYetError("completeness can be proved only for isotropic inputs of variance 1")
         if states.flow.place.size != K * (K + 1) // 2 + K * M:
@@ -70,16 +71,13 @@ class BoxedEquations:
                 "completeness can be proved only if no order parameters but Q and R move"
             )
         try:
-            inverse = arb_mat(T).inv()
+            inverse = np.array(arb_mat(known["T"]).inv().tolist())
         except ZeroDivisionError:
             raise NotYetError("completeness needs linearly independent teachers") from None
-        through = [[_product(row, of_student) for row in inverse.tolist()] for of_student in R]
-        Q = [[P[i][j] + _product(R[i], through[j]) for j in range(K)] for i in range(K)]
-        for i in range(K):
-            for j in range(i):
-                Q[i][j] = Q[j][i]
-        rates = _rates(states, module, recorder, (P, Q, R), known)
-        middle = np.array([[float(inverse[m, n].mid()) for n in range(M)] for m in range(M)])
+        Q, lower = P + R @ (inverse @ R.T), np.tril_indices(K, -1)
+        Q[lower] = Q.T[lower]
+        rates = _rates(states, module, recorder, (P, Q, R, T), known)
+        middle = np.vectorize(lambda ball: float(ball.mid()))(inverse)
         return cls(states, recorder.recording([rates[n] for n in states.firsts()]), middle)
 
     def cut(self, low: Floats, high: Floats, largest: float) -> npt.NDArray[np.bool_]:
@@ -128,34 +126,24 @@ def _rates(
     states: SymmetricStates,
     module: Any,
     recorder: Recorder,
-    overlaps: tuple[Any, Any, Any],
+    overlaps: tuple[Any, Any, Any, Any],
     known: Mapping[str, Any],
 ) -> dict[int, Any]:
     """Return what vanishes at fixed points, by the place of a coordinate."""
-    P, Q, R = overlaps
-    K, M, T = len(R), len(R[0]), known["T"]
-    A, B = ([[arb(0)] * size for _ in range(K)] for size in (K, M))
-    Gamma = [[arb(0)] * K for _ in range(K)]
+    P, Q, R, T = overlaps
+    K, M = R.shape
+    A, B, Gamma = (np.full((K, size), arb(0), dtype=object) for size in (K, M, K))
     weights = known["v"], known["v_teacher"]
     module.first_layer_gradients(recorder, Q, R, T, *weights, A, B)
     if known["full_order"] != 0:
         module.noise(recorder, Q, R, T, *weights, known["label_noise"], Gamma)
     eta = known["learning_rate"]
     decay = known["weight_decay"] / eta
-    rates, places = {}, states.entries
-    for i in range(K):
-        for n in range(M):
-            along = _product(A[i], [row[n] for row in R]) + _product(B[i], [row[n] for row in T])
-            rates[int(places[1][i, n])] = along + R[i][n] * decay
-        for j in range(i, K):
-            across = _product(A[i], [row[j] for row in P]) + _product(A[j], [row[i] for row in P])
-            rates[int(places[0][i, j])] = across + P[i][j] * (2 * decay) - Gamma[i][j] * eta
-    return rates
-
-
-def _product(one: Sequence[Any], two: Sequence[Any]) -> Any:
-    """Return the inner product of two vectors."""
-    return sum((a * b for a, b in zip(one, two, strict=True)), arb(0))
+    along, half = A @ R + B @ T + R * decay, A @ P
+    across = half + half.T + P * (2 * decay) - Gamma * eta
+    upper = np.triu_indices(K)
+    places = (each.tolist() for each in (states.entries[1].ravel(), states.entries[0][upper]))
+    return dict(zip(chain(*places), [*along.ravel(), *across[upper]], strict=True))
 
 
 def _is_one(*fields: Sequence[Any]) -> bool:

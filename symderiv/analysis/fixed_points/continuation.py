@@ -72,22 +72,44 @@ class FixedPointBranch:
 
 
 @dataclass(frozen=True)
-class OneParameter(CurveEquations):
-    """The rates by coordinates and parameter, per unit of the learning rate there."""
+class Parameters:
+    """A flow with parameters.
+
+    Attributes:
+        flow: The flow at one value of each.
+        at: The packed constants at values of all, and the learning rate.
+        ends: Least and largest value of each.
+    """
 
     flow: ExchangedFlow
-    at: Callable[[float], tuple[Floats, float]]
-    low: float
-    high: float
+    at: Callable[..., tuple[Floats, float]]
+    ends: Sequence[tuple[float, float]]
+
+    def values(self, levels: Floats) -> Floats:
+        """Return the parameters at levels between 0 and 1."""
+        low, high = np.array(self.ends).T
+        return np.asarray(low + (high - low) * levels)
+
+    def levels(self, values: Floats | float) -> Floats:
+        """Return the levels of values of the parameters."""
+        low, high = np.array(self.ends).T
+        return np.asarray((values - low) / (high - low))
+
+    def rates(self, u: Floats) -> Floats:
+        """Return the rates at coordinates and levels, per unit of the learning rate there."""
+        n = u.size - len(self.ends)
+        constants, unit = self.at(*map(float, self.values(u[n:])))
+        return self.flow.slope(u[:n], constants) * (self.flow.unit / unit)
+
+
+@dataclass(frozen=True)
+class OneParameter(Parameters, CurveEquations):
+    """The equations of fixed points with one parameter."""
 
     _rounds, _small = 10, 1e-10
 
     def value(self, u: Floats) -> float:
-        return self.low + (self.high - self.low) * float(u[-1])
-
-    def rates(self, u: Floats) -> Floats:
-        constants, unit = self.at(self.value(u))
-        return self.flow.slope(u[:-1], constants) * (self.flow.unit / unit)
+        return float(self.values(u[-1:])[0])
 
     def slopes(self, u: Floats) -> Floats:
         """Return the derivatives by u, shape (n, n + 1)."""
@@ -128,14 +150,13 @@ class LargestRate:
         begin: float,
         ends: tuple[float, float],
     ) -> None:
-        self._problem = OneParameter(flow, at, *ends)
-        self._begin = (begin - ends[0]) / (ends[1] - ends[0])
-        self._known = {self._begin: start}
+        self._problem = OneParameter(flow, at, [ends])
+        self._known = {float(self._problem.levels(begin)[0]): start}
 
     def point(self, value: float) -> Floats | None:
         """Return the fixed point at a value; None where the branch has ended before."""
         problem, known = self._problem, self._known
-        goal = (value - problem.low) / (problem.high - problem.low)
+        goal = float(problem.levels(value)[0])
         while True:
             level = min(known, key=lambda each: abs(each - goal))
             if level == goal:
@@ -153,8 +174,7 @@ class LargestRate:
         point = self.point(value)
         if point is None:
             return float("nan")
-        level = (value - self._problem.low) / (self._problem.high - self._problem.low)
-        slopes = self._problem.slopes(np.append(point, level))[:, :-1]
+        slopes = self._problem.slopes(np.append(point, self._problem.levels(value)))[:, :-1]
         unit = self._problem.at(value)[1]
         return float(np.max(np.linalg.eigvals(slopes).real)) * unit
 
@@ -187,10 +207,9 @@ def followed(
         begin: A value of the parameter within its ends.
         ends: Least and largest value.
     """
-    problem = OneParameter(flow, at, *ends)
-    level = (begin - ends[0]) / (ends[1] - ends[0])
+    problem = OneParameter(flow, at, [ends])
     waiting: list[tuple[Floats, Floats | None]] = [
-        (np.append(values, level), None) for values in starts
+        (np.append(values, problem.levels(begin)), None) for values in starts
     ]
     branches: list[FixedPointBranch] = []
     while waiting and len(branches) < _BRANCHES:
@@ -217,7 +236,7 @@ def followed(
 def _joined(problem: OneParameter, one: _Curve, other: _Curve) -> FixedPointBranch:
     points = np.array([*other.points[:0:-1], *one.points])
     index = np.array([*other.index[:0:-1], *one.index])
-    parameter = problem.low + (problem.high - problem.low) * points[:, -1]
+    parameter = problem.values(points[:, -1])
     bifurcations = (*other.bifurcations[::-1], *one.bifurcations)
     return FixedPointBranch(parameter, points[:, :-1], index, bifurcations, (other.end, one.end))
 
@@ -338,9 +357,8 @@ def _cross(
     u = located(problem, curve.index[-1], ends, tangent)
     curve.points.append(u)
     curve.index.append(curve.index[-1])
-    value = problem.value(u)
     for each in curve.known:
-        near = abs(each.parameter - value) < 1e-3 * (problem.high - problem.low)
+        near = abs(problem.levels(each.parameter)[0] - u[-1]) < 1e-3
         if near and problem.flow.same(u[:-1], each.values, 1e-2):
             curve.bifurcations.append(each)
             return
@@ -501,9 +519,8 @@ def _contains(problem: OneParameter, branch: FixedPointBranch, u: Floats) -> boo
             continue
         images = problem.flow.images(u[:-1])
         image = np.append(images[np.argmin(np.max(np.abs(images - guess), axis=1))], u[-1])
-        across = np.append(
-            branch.values[n + 1] - branch.values[n], width / (problem.high - problem.low)
-        )
+        ends = problem.levels(parameter[n : n + 2])
+        across = np.append(branch.values[n + 1] - branch.values[n], ends[1] - ends[0])
         across /= max(float(np.linalg.norm(across)), 1e-300)
         # across the branch and not at one value of the parameter, which fails where it turns
         on_branch = problem.corrected(np.append(guess, u[-1]), across, float(across @ image))

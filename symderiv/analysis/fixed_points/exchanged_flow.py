@@ -237,6 +237,13 @@ def kept_projector(flow: Any, values: Floats, close: float) -> Floats:
     return np.asarray(np.mean(images, axis=1).T)
 
 
+def of_vectors(own: Floats, cross: Floats, others: Floats) -> Floats:
+    """Return overlaps of vectors with what they lack, given those with others, to be of vectors."""
+    along = cross @ np.linalg.pinv(others) @ cross.T
+    rest, axes = np.linalg.eigh(own - along)
+    return np.asarray(along + axes @ np.diag(rest.clip(0)) @ axes.T)
+
+
 def classes_of(count: int, orders: Sequence[Labels]) -> Labels:
     """Return for every entry the number of its orbit under permutations, from 0."""
     return np.asarray(np.unique(orbits(count, orders), return_inverse=True)[1])

@@ -15,6 +15,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 from scipy.integrate import solve_ivp
+from scipy.linalg import null_space
 
 from symderiv.analysis.fixed_points.exchanged_flow import SAME, ExchangedFlow
 from symderiv.analysis.fixed_points.newton_steps import root_near
@@ -199,7 +200,7 @@ def spaces_of(flow: ExchangedFlow) -> list[Floats]:
     for one in merged:
         for conditions in symmetric:
             whole = conditions if one is None else [*conditions, identity - one]
-            basis = _kernel(np.concatenate(whole))
+            basis = null_space(np.concatenate(whole), rcond=1e-9)
             if not basis.shape[1]:
                 continue
             projector = basis @ basis.T
@@ -208,9 +209,3 @@ def spaces_of(flow: ExchangedFlow) -> list[Floats]:
             key = min(np.round(each, 6).__add__(0.0).tobytes() for each in images)
             bases.setdefault((key,), basis)
     return sorted(bases.values(), key=lambda basis: basis.shape[1])
-
-
-def _kernel(conditions: Floats) -> Floats:
-    _, sizes, rows = np.linalg.svd(conditions)
-    rank = int(np.sum(sizes > 1e-9))
-    return np.asarray(rows[rank:].T)

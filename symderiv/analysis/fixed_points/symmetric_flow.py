@@ -247,14 +247,17 @@ def symmetric_point(
     )
 
 
-def differences(rates: Callable[[Floats], Floats], point: Floats, step: float) -> Floats:
-    """Return a Jacobian by central differences of order eight."""
+def differences(
+    rates: Callable[[Floats], Floats],
+    point: Floats,
+    step: float | Floats,
+    weights: Sequence[float] = _CENTRAL,
+) -> Floats:
+    """Return a Jacobian by central differences, of order eight or with other weights."""
     columns = []
-    for n in range(point.size):
+    for shift in np.diag(np.broadcast_to(step, point.shape)):
         column: Any = 0.0
-        for k, weight in enumerate(_CENTRAL, 1):
-            shift = np.zeros(point.size)
-            shift[n] = k * step
-            column += weight * (rates(point + shift) - rates(point - shift))
-        columns.append(column / step)
-    return np.array(columns).T
+        for k, weight in enumerate(weights, 1):
+            column += weight * (rates(point + k * shift) - rates(point - k * shift))
+        columns.append(column)
+    return np.array(columns).T / step

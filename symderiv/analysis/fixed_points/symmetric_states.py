@@ -31,19 +31,14 @@ class SymmetricStates:
     @cached_property
     def classes(self) -> tuple[Labels, Floats]:
         """The number of the class of every coordinate, -1 where it vanishes, and its sign."""
-        projector = self.basis @ self.basis.T
-        labels, signs = np.full(len(projector), -1), np.ones(len(projector))
-        firsts: list[int] = []
-        for n, row in enumerate(projector):
-            if np.max(np.abs(row)) < 1e-9:
-                continue
-            for label, first in enumerate(firsts):
-                for sign in (1.0, -1.0):
-                    if np.allclose(row, sign * projector[first], atol=1e-9):
-                        labels[n], signs[n] = label, sign
+        rows = self.basis @ self.basis.T
+        labels, signs = np.full(len(rows), -1), np.ones(len(rows))
+        for n in np.flatnonzero(np.max(np.abs(rows), axis=1) > 1e-9):
             if labels[n] < 0:
-                labels[n] = len(firsts)
-                firsts.append(n)
+                label = labels.max() + 1
+                for sign in (-1.0, 1.0):
+                    same = np.max(np.abs(rows - sign * rows[n]), axis=1) < 1e-8
+                    labels[same], signs[same] = label, sign
         return labels, signs
 
     @property
@@ -59,17 +54,12 @@ class SymmetricStates:
         views = flow.packing(0).views(places)
         return views["student_overlap"][..., 0], views["cross_overlap"][..., 0]
 
-    def filled(self, numbers: Sequence[Any], zero: Any) -> tuple[list[list[Any]], list[list[Any]]]:
+    def filled(self, numbers: Sequence[Any], zero: Any) -> tuple[npt.NDArray[Any], ...]:
         """Return P and R with these numbers of classes."""
         labels, signs = self.classes
-
-        def entry(place: int) -> Any:
-            if labels[place] < 0:
-                return zero
-            return numbers[labels[place]] if signs[place] > 0 else -numbers[labels[place]]
-
-        P, R = ([[entry(place) for place in row] for row in each] for each in self.entries)
-        return P, R
+        one = np.array([*numbers, zero])
+        every = np.where(signs > 0, one[labels], -one[labels])
+        return tuple(every[each] for each in self.entries)
 
     def firsts(self) -> Labels:
         """Return the first coordinate of every class."""
@@ -84,7 +74,7 @@ class SymmetricStates:
 
     def values(self, numbers: Floats, inverse: Floats) -> Floats:
         """Return the coordinates of Q and R at numbers of classes."""
-        P, R = (np.array(each) for each in self.filled(list(numbers), 0.0))
+        P, R = self.filled(list(numbers), 0.0)
         coordinates = np.empty(self.flow.place.size)
         coordinates[self.entries[0]] = P + R @ inverse @ R.T
         coordinates[self.entries[1]] = R

@@ -13,7 +13,7 @@ from itertools import permutations, product
 import numpy as np
 import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, UnitEntries
+from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, UnitEntries, of_vectors
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of, is_symmetric, orbits
@@ -104,16 +104,14 @@ class UnitFlow(ExchangedFlow):
         Fields that are no overlaps stay near their values at the beginning.
         """
         random = np.random.default_rng(seed)
-        K, M, L = (self.sizes[letter] for letter in "KML")
-        teachers = self.packing(1).views(self.constants)["teacher_overlap"]
-        roots = [root_of(teachers[..., k]) for k in range(L)]
+        K, M = self.sizes["K"], self.sizes["M"]
         for _ in range(count):
             state = self.begin.copy()
             views = self.packing(0).views(state)
             scale = 10.0 ** random.uniform(-1.0, 0.4)
             apart = random.choice([0.0, 0.3, 1.0]) * scale
             mixing = scale * random.standard_normal((K, M))
-            for k, root in enumerate(roots):
+            for k, root in enumerate(self.roots):
                 own = apart * random.standard_normal((K, K))
                 in_teachers = mixing @ root
                 views["student_overlap"][..., k] = in_teachers @ in_teachers.T + own @ own.T
@@ -125,6 +123,12 @@ class UnitFlow(ExchangedFlow):
                     each += 0.1 * random.standard_normal(each.shape)
             yield self._whole(state)
 
+    @cached_property
+    def roots(self) -> list[Floats]:
+        """Roots of the teachers' overlaps, for each eigenvalue."""
+        teachers = self.packing(1).views(self.constants)["teacher_overlap"]
+        return [_root_of(teachers[..., k]) for k in range(self.sizes["L"])]
+
     def grams(self, values: Floats, constants: Floats | None = None) -> Iterator[Floats]:
         views = self.packing(0).views(self.state(values))
         used = self.constants if constants is None else constants
@@ -134,15 +138,11 @@ class UnitFlow(ExchangedFlow):
             yield np.block([[views["student_overlap"][..., k], R], [R.T, teachers[..., k]]])
 
     def inside(self, values: Floats) -> Floats:
-        """Return coordinates with what Q lacks to be of vectors, given R, added."""
-        state = self.state(values)
+        state, K = self.state(values), self.sizes["K"]
         views = self.packing(0).views(state)
-        teachers = self.packing(1).views(self.constants)["teacher_overlap"]
-        for k in range(self.sizes["L"]):
-            R = views["cross_overlap"][..., k]
-            along = R @ np.linalg.pinv(teachers[..., k]) @ R.T
-            rest, vectors = np.linalg.eigh(views["student_overlap"][..., k] - along)
-            views["student_overlap"][..., k] = along + vectors @ np.diag(rest.clip(0)) @ vectors.T
+        for k, gram in enumerate(self.grams(values)):
+            Q = of_vectors(gram[:K, :K], gram[:K, K:], gram[K:, K:])
+            views["student_overlap"][..., k] = Q
         return state[self.place]
 
     @cached_property
@@ -265,7 +265,7 @@ def exchanged(orders: Labels) -> list[list[int]]:
     return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
 
 
-def root_of(matrix: Floats) -> Floats:
+def _root_of(matrix: Floats) -> Floats:
     """Return a root S of a covariance T = S S^T."""
     values, vectors = np.linalg.eigh(matrix)
     return np.asarray(vectors * np.sqrt(values.clip(0)))

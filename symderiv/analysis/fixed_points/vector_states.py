@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.newton_steps import newton
-from symderiv.analysis.fixed_points.unit_flow import UnitFlow, root_of
+from symderiv.analysis.fixed_points.symmetric_flow import differences
+from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 Floats = npt.NDArray[np.float64]
 
@@ -66,11 +67,6 @@ class VectorStates:
         return states, states._packed(values, list(zip(along, own, strict=True)))
 
     @cached_property
-    def _roots(self) -> list[Floats]:
-        teachers = self.flow.packing(1).views(self.flow.constants)["teacher_overlap"]
-        return [root_of(teachers[..., k]) for k in range(self.flow.sizes["L"])]
-
-    @cached_property
     def others(self) -> npt.NDArray[np.int64]:
         """Numbers of the coordinates that are neither Q nor R."""
         slices = self.flow.packing(0).slices
@@ -89,7 +85,7 @@ class VectorStates:
                 views["student_overlap"][..., k],
                 views["cross_overlap"][..., k] @ np.linalg.pinv(root).T,
             )
-            for k, root in enumerate(self._roots)
+            for k, root in enumerate(self.flow.roots)
         ]
 
     def _packed(self, values: Floats, vectors: list[tuple[Floats, Floats]]) -> Floats:
@@ -116,7 +112,7 @@ class VectorStates:
         """Return the coordinates of students with A and L L^T, for each eigenvalue."""
         state = self.flow.begin.copy()
         views = self.flow.packing(0).views(state)
-        for k, ((A, P), root) in enumerate(zip(parts, self._roots, strict=True)):
+        for k, ((A, P), root) in enumerate(zip(parts, self.flow.roots, strict=True)):
             views["student_overlap"][..., k] = A @ A.T + P
             views["cross_overlap"][..., k] = A @ root.T
         values = np.asarray(state[self.flow.place])
@@ -151,9 +147,7 @@ class VectorStates:
 
     def _by_numbers(self, function: Callable[[Floats], Floats], z: Floats) -> Floats:
         """Return derivatives good to six digits, as Newton's method and directions need them."""
-        sizes = _STEP * self._sizes(z)
-        steps = np.diag(sizes)
-        return np.array([(function(z + s) - function(z - s)) / 2 for s in steps]).T / sizes
+        return differences(function, z, _STEP * self._sizes(z), (1 / 2,))
 
     def rates(self, z: Floats) -> Floats:
         return self.flow.slope(self.values(z))

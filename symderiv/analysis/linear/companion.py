@@ -4,9 +4,8 @@ The moments E^(l) = Σ_k w_k ρ_k^l D_k, l = 0 … L-1, obey the closed system t
 :meth:`.LinearSystem.moments` gives. Its matrix is a companion matrix
 (shift and closure by Cayley–Hamilton) plus one of rank one. Two ways to the error from it:
 
-* ``companion_rates``: its eigenvalues as roots of its characteristic polynomial, its right and left
-  eigenvectors by recursion. Left ones are made of the coefficients of Lagrange polynomials: large,
-  of alternating sign.
+* ``companion_rates``: its eigenvalues as roots of its characteristic polynomial, and the parts of
+  the error by partial fractions. Coefficients are large and of alternating sign.
 * ``moment_error``: Taylor steps of the moments themselves.
 
 Both lose the digits that :func:`symderiv.precision.moment_digits` counts. Eigenvalues are measured
@@ -20,9 +19,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from flint import acb_poly, arb, arb_mat, arb_poly, ctx
+from flint import acb_poly, arb, arb_poly, ctx
 
-from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear
+from symderiv.analysis.linear.exact_spectrum import Balls, ExactLinear, total
 from symderiv.analysis.linear.system import linear_system
 from symderiv.analysis.plateau.teacher import rational_ball
 from symderiv.foundation.errors import InputError, ToleranceError
@@ -38,100 +37,70 @@ STEP_DIGITS = math.ceil(_STEP / math.log(10))
 
 
 @dataclass(frozen=True)
-class MomentMatrix:
-    """dE^(l)/dα = Σ_m matrix[l, m] E^(m) for l = 0 … L-1, eigenvalues in units of ``unit``.
+class MomentForm:
+    """dE^(l)/dα = shift E^(l+1) + source ν_(l+1) E^(1) for l = 0 … L-1.
 
     Attributes:
-        unit: the largest eigenvalue ρ_1.
-        shift: coefficient of E^(l+1) in the equation of E^(l).
-        source: coefficients of E^(1), L of them.
-        closure: c_l, with E^(L) = -Σ c_l E^(l).
-        start: E^(l) at α = 0 for D_k = 1.
+        shift, source: the coefficients, for eigenvalues in units of the largest one.
+        closure: c_l, with E^(L) = -Σ c_l E^(l), and 1.
+        nu: moments of the spectrum, l = 0 … L+1; E^(l) = ν_l at α = 0 for D_k = 1.
     """
 
-    unit: arb
     shift: arb
-    source: Balls
+    source: arb
     closure: Balls
-    start: Balls
+    nu: Balls
 
-    def first(self, moments: Balls) -> arb:
-        """E^(1), which is the square error; by the closure when L = 1."""
-        return moments[1] if len(moments) > 1 else -self.closure[0] * moments[0]
+    @classmethod
+    def of(cls, problem: ExactLinear) -> MomentForm:
+        """Return the moment form of the trained directions, at the present working precision.
 
-    def matrix(self) -> arb_mat:
-        """Return all entries, shape (L, L)."""
-        L = len(self.start)
-        rows = [[arb(0)] * L for _ in range(L)]
-        for l in range(L):
-            if l + 1 < L:
-                rows[l][l + 1] += self.shift
-            else:
-                for m, c in enumerate(self.closure):
-                    rows[l][m] -= self.shift * c
-            if L > 1:
-                rows[l][1] += self.source[l]
-            else:
-                rows[l][0] -= self.source[l] * self.closure[0]
-        return arb_mat(rows)
+        Raises:
+            InputError: two eigenvalues are equal, so that moments do not determine the directions.
+        """
+        rho, term = problem.trained()
+        if any(not x > y for x, y in pairwise(rho)):
+            raise InputError("the moment form needs different eigenvalues; group equal ones")
+        scaled = [x / rho[0] for x in rho]
+        shift, source = linear_system().moments(rational_ball(problem.learning_rate))
+        nu = []
+        for _ in range(len(rho) + 2):
+            nu.append(total(term))
+            term = [x * y for x, y in zip(term, scaled, strict=True)]
+        # E^(l+1) brings one unit, nu_(l+1) E^(1) brings two
+        closure = [*closure_coefficients(scaled), arb(1)]
+        return cls(shift * rho[0], source * rho[0] * rho[0], closure, nu)
 
-
-def moment_matrix(problem: ExactLinear) -> MomentMatrix:
-    """Return the moment system of the trained directions, at the present working precision.
-
-    Raises:
-        InputError: two eigenvalues are equal, so that moments do not determine the directions.
-    """
-    rho, weight = problem.trained()
-    unit = rho[0]
-    scaled = [x / unit for x in rho]
-    if any(not x > y for x, y in pairwise(rho)):
-        raise InputError("the moment form needs different eigenvalues; group equal ones")
-    shift, source = linear_system().moments(rational_ball(problem.learning_rate))
-    powers, moments = [arb(1)] * len(rho), []
-    for _ in range(len(rho) + 1):
-        moments.append(sum((x * w for x, w in zip(powers, weight, strict=True)), arb(0)))
-        powers = [x * y for x, y in zip(powers, scaled, strict=True)]
-    # E^(l) and nu_l in units of unit^l: E^(l+1) brings one unit, nu_(l+1) E^(1) brings two
-    return MomentMatrix(
-        unit,
-        shift * unit,
-        [source * unit * unit * moment for moment in moments[1:]],
-        closure_coefficients(scaled),
-        moments[:-1],
-    )
+    def over_poles(self, first: int) -> arb_poly:
+        """Σ_k w_k ρ_k^first/(z - ρ_k) times the product of all z - ρ_k, from moments."""
+        size = len(self.closure) - 1
+        product = arb_poly(self.closure[::-1]) * arb_poly(self.nu[first : first + size])
+        return arb_poly([product[size - 1 - l] for l in range(size)])
 
 
 def companion_rates(problem: ExactLinear) -> tuple[Balls, Balls]:
     """Rates, ascending, and weights of the error from the companion form.
 
+    The Laplace transform of E^(1) is a fraction over the characteristic polynomial.
+
     Raises:
         ToleranceError: The working precision does not isolate the eigenvalues.
     """
-    system = moment_matrix(problem)
-    rates = _eigenvalues(-system.matrix())
-    total = system.first(system.start)
-    weights = []
-    for rate in rates:
-        right, left = _right_vector(system, rate), _left_vector(system, rate)
-        part = _product(left, system.start) / _product(left, right)
-        weights.append(part * system.first(right) / total)
-    return rates, weights
+    form = MomentForm.of(problem)
+    polynomial = arb_poly(form.closure) - form.over_poles(2) * (form.source / form.shift)
+    slope, above = polynomial.derivative(), form.over_poles(1)
+    roots = _roots(polynomial)
+    return [-form.shift * z for z in roots], [above(z) / slope(z) / form.nu[1] for z in roots]
 
 
-def _product(one: Balls, two: Balls) -> arb:
-    return sum((x * y for x, y in zip(one, two, strict=True)), arb(0))
-
-
-def _eigenvalues(matrix: arb_mat) -> Balls:
-    """Return the eigenvalues, all real and simple, as enclosures in ascending order."""
-    polynomial = matrix.charpoly()
+def _roots(polynomial: arb_poly) -> Balls:
+    """Return the roots, all real and simple, as enclosures in ascending order."""
     middle = acb_poly([coefficient.mid() for coefficient in polynomial.coeffs()])
     try:
         starts = sorted((root.real.mid() for root in middle.complex_roots()), key=float)
     except ValueError:
         starts = []
-    if len(starts) != matrix.nrows():
+    if len(starts) != polynomial.degree():
         raise ToleranceError(
             "the characteristic polynomial has no isolated roots at this precision"
         )
@@ -143,29 +112,6 @@ def _eigenvalues(matrix: arb_mat) -> Balls:
     if any(not x < y for x, y in pairwise(roots)):
         raise ToleranceError("two eigenvalues of the companion matrix cannot be told apart")
     return roots
-
-
-def _right_vector(system: MomentMatrix, rate: arb) -> Balls:
-    """v with shift v_(l+1) + source_l v_1 = -rate v_l and v_0 = 1, row by row."""
-    vector = [arb(1)]
-    for l in range(len(system.start) - 1):
-        known = -rate * vector[l]
-        if l == 0:
-            vector.append(known / (system.shift + system.source[0]))
-        else:
-            vector.append((known - system.source[l] * vector[1]) / system.shift)
-    return vector
-
-
-def _left_vector(system: MomentMatrix, rate: arb) -> Balls:
-    """u with u_(L-1) = 1 and uᵀ times the matrix = -rate uᵀ, column by column from the last."""
-    L, c = len(system.start), system.closure
-    vector = [arb(1)]
-    for m in range(L - 1, 1, -1):
-        vector.append(c[m] - rate / system.shift * vector[-1])
-    if L > 1:
-        vector.append(system.shift * c[0] / rate)
-    return vector[::-1]
 
 
 def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
@@ -180,8 +126,8 @@ def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
     Raises:
         InputError: the times are so late that this would take very long.
     """
-    system = moment_matrix(problem)
-    fastest = abs(float(system.shift))
+    form = MomentForm.of(problem)
+    fastest = abs(float(form.shift))
     terms = _STEP + 3 * int(math.sqrt(_STEP * ctx.prec)) + ctx.prec // 4
     last = max((float(time) for time in alpha), default=0.0)
     if (last * fastest / _STEP + len(alpha)) * terms > MAX_APPLICATIONS:
@@ -191,32 +137,36 @@ def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
             "companion or secular",
             argument="alpha",
         )
-    stepper = _Stepper(system)
-    state, now, errors = arb_poly(system.start), Fraction(0), {}
-    total = system.first(system.start)
+    stepper = _Stepper(form)
+    state, now, errors = stepper.start, Fraction(0), {}
     for time in sorted(set(alpha)):
-        span = float(time - now) * fastest
-        count = max(1, math.ceil(span / _STEP))
+        count = max(1, math.ceil(float(time - now) * fastest / _STEP))
         if time > now:
             step = rational_ball((time - now) / count)
             for _ in range(count):
                 state = stepper.taylor(state, step)
         now = time
-        errors[time] = system.first(stepper.list_of(state)) / total
+        errors[time] = stepper.first(state) / form.nu[1]
     return [errors[time] for time in alpha]
 
 
 class _Stepper:
     """Moments as the coefficients of a polynomial, so that shifts and sums are single calls."""
 
-    def __init__(self, system: MomentMatrix) -> None:
-        self._system, self._size = system, len(system.start)
-        self._source = arb_poly(system.source)
-        self._closure = [(-system.shift * c).mid() for c in system.closure]
-        self._shift = system.shift.mid()
+    def __init__(self, form: MomentForm) -> None:
+        self._last = [(-c).mid() for c in form.closure[:-1]]
+        size = len(self._last)
+        self._shift = form.shift.mid()
+        self._source = arb_poly([form.source * nu for nu in form.nu[1 : size + 1]])
+        self.start = arb_poly(form.nu[:size])
 
-    def list_of(self, state: arb_poly) -> Balls:
-        return [state[l] for l in range(self._size)]
+    def _closed(self, state: arb_poly) -> arb:
+        """E^(L)."""
+        return total(c * state[l] for l, c in enumerate(self._last))
+
+    def first(self, state: arb_poly) -> arb:
+        """E^(1), which is the square error; by the closure when L = 1."""
+        return state[1] if len(self._last) > 1 else self._closed(state)
 
     def taylor(self, state: arb_poly, step: arb) -> arb_poly:
         """exp(step matrix) state."""
@@ -233,10 +183,8 @@ class _Stepper:
                 return result
 
     def _applied(self, state: arb_poly, factor: arb) -> arb_poly:
-        moments = self.list_of(state)
-        last = sum((c * x for c, x in zip(self._closure, moments, strict=True)), arb(0))
-        moved = (state.right_shift(1) * self._shift) + self._source * self._system.first(moments)
-        moved += arb_poly([0] * (self._size - 1) + [last])
+        last = arb_poly([0] * (len(self._last) - 1) + [self._closed(state)])
+        moved = (state.right_shift(1) + last) * self._shift + self._source * self.first(state)
         return _middle(moved * factor)
 
 

@@ -6,10 +6,12 @@ arithmetic. Amplitude and limit of the curve, the same for all methods, are work
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+import numpy.typing as npt
 from flint import arb
 
 from symderiv.analysis.linear.system import linear_system
@@ -60,42 +62,41 @@ class ExactLinear:
         rho, weight = self.spectrum()
         return rho[: self.trainable], weight[: self.trainable]
 
-    def coefficients(self) -> tuple[Balls, Balls, Balls]:
+    def coefficients(self) -> tuple[npt.NDArray[np.object_], ...]:
         """d, b, c of the trained directions; see :mod:`symderiv.analysis.linear.system`."""
-        eta, system = rational_ball(self.learning_rate), linear_system()
-        columns = [system.numbers(eta, x, w) for x, w in zip(*self.trained(), strict=True)]
-        return ([c[0] for c in columns], [c[1] for c in columns], [c[2] for c in columns])
+        eta = rational_ball(self.learning_rate)
+        return linear_system().numbers(eta, *map(np.array, self.trained()))
+
+    def _frozen(self) -> arb:
+        """Return the sum of what is not trained."""
+        rho, weight = self.spectrum()
+        return total(x * w for x, w in list(zip(rho, weight, strict=True))[self.trainable :])
 
     def amplitude_and_limit(self) -> tuple[arb, arb]:
         """Return a and E_∞ of ε_g = E_∞ + A Σ_j W_j exp(-s_j α)."""
         d, b, c = self.coefficients()
-        rho, weight = self.spectrum()
-        rest = zip(rho[self.trainable :], weight[self.trainable :], strict=True)
         deviation = rational_ball(self.deviation)
         factor = rational_ball(linear_system().exact_factor)
-        frozen = sum((x * w for x, w in rest), arb(0)) * deviation
-        noise = [y / x for x, y in zip(d, b, strict=True)]
-        limit = frozen / (1 - sum((x * y for x, y in zip(noise, c, strict=True)), arb(0)))
-        amplitude = sum(
-            (y * (deviation - x * limit) for x, y in zip(noise, c, strict=True)), arb(0)
-        )
-        return factor * amplitude, factor * limit
+        noise = b / d
+        limit = self._frozen() * deviation / (1 - total(noise * c))
+        return factor * total(c * (deviation - noise * limit)), factor * limit
 
     def small_learning_rate(self, alpha: Fraction) -> arb:
         """Return the limit η → 0 at one time."""
         d, _, c = self.coefficients()
-        rho, weight = self.spectrum()
-        rest = zip(rho[self.trainable :], weight[self.trainable :], strict=True)
-        time = rational_ball(alpha)
-        total = sum((y * (-x * time).exp() for x, y in zip(d, c, strict=True)), arb(0))
-        total += sum((x * w for x, w in rest), arb(0))
-        return rational_ball(linear_system().exact_factor * self.deviation) * total
+        scale = rational_ball(linear_system().exact_factor * self.deviation)
+        return scale * (sum_of_exponentials(d, c, alpha) + self._frozen())
 
 
-def sum_of_exponentials(rates: Balls, weights: Balls, alpha: Fraction) -> arb:
+def total(parts: Iterable[arb]) -> arb:
+    """Return a sum, 0 if it is empty."""
+    return sum(parts, arb(0))
+
+
+def sum_of_exponentials(rates: Iterable[arb], weights: Iterable[arb], alpha: Fraction) -> arb:
     """Σ_j W_j exp(-s_j α)."""
     time = rational_ball(alpha)
-    return sum((w * (-s * time).exp() for s, w in zip(rates, weights, strict=True)), arb(0))
+    return total(w * (-s * time).exp() for s, w in zip(rates, weights, strict=True))
 
 
 def secular_rates(problem: ExactLinear) -> tuple[Balls, Balls]:
@@ -104,11 +105,8 @@ def secular_rates(problem: ExactLinear) -> tuple[Balls, Balls]:
     Raises:
         ToleranceError: Two poles are too close to be told apart, or a root is not enclosed.
     """
-    d, b, c = problem.coefficients()
-    pole = d[::-1]
-    strength = [x * y for x, y in zip(b[::-1], c[::-1], strict=True)]
+    pole, b, c = (each[::-1] for each in problem.coefficients())
     # With one start for all directions: see decay.decay_of.
-    gap = 1 - sum((a / x for a, x in zip(strength, pole, strict=True)), arb(0))
-    share = d[0] / b[0] * gap / sum(c, arb(0))
-    roots = secular_roots(pole, strength)
+    share = pole[-1] / b[-1] * (1 - total(b * c / pole)) / total(c)
+    roots = secular_roots([*pole], [*(b * c)])
     return [root for root, _ in roots], [share / (root * slope) for root, slope in roots]

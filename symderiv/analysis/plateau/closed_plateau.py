@@ -1,6 +1,6 @@
 """Closed forms of plateaus as they are kept: their numbers are computed without SymPy.
 
-Derived in :mod:`symderiv.analysis.plateau.plateau_forms` and ``linearised``, with names from there.
+Derived in :mod:`symderiv.analysis.plateau.plateau_forms`, with names from there.
 """
 
 from __future__ import annotations

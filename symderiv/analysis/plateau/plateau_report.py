@@ -329,8 +329,7 @@ def kept_flow(activation: Activation, noise: bool, units: int | None = None) -> 
 @derived_once(imports=MODULES, shipped=SHIPPED)
 def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
     """Forms and matrices of an activation, derived once in a process."""
-    from symderiv.analysis.plateau.linearised import linearised_matrices
-    from symderiv.analysis.plateau.plateau_forms import plateau_forms
+    from symderiv.analysis.plateau.plateau_forms import linearised_matrices, plateau_forms
     from symderiv.analysis.symmetric import reduced_equations
 
     equations = _equations(activation)

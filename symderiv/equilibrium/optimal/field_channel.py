@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-from symderiv.equilibrium.optimal.sign_channel import lattice
+from symderiv.equilibrium.optimal.sign_channel import Channel, lattice
 from symderiv.equilibrium.weak_learning.level_means import FieldLevels
 from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
 from symderiv.foundation.errors import NotYetError
@@ -28,7 +28,7 @@ def _checked(V: np.ndarray) -> float:
     return v
 
 
-class OneFieldMeans:
+class OneFieldMeans(Channel):
     """Means of y = f(z) + noise that depend on f alone."""
 
     K = 1
@@ -38,7 +38,6 @@ class OneFieldMeans:
 
     @property
     def second_moment(self) -> float:
-        """E[y²], without the noise that is added to y."""
         z, weights = self.levels.nodes(0.5)
         return float(weights @ (_density(z, 1.0) * self.target.values(z[None]) ** 2))
 
@@ -57,7 +56,6 @@ class FieldChannel(OneFieldMeans):
     sharp, limit = True, math.inf
 
     def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return E ∫ Z ln Z dy and E[(∂ ln Z)²] over ω of variance q."""
         v = _checked(V)
         steps, shares_of = normal_steps(7.2, 0.12)
         total = square = 0.0
@@ -103,7 +101,6 @@ class NoisyFieldChannel(OneFieldMeans):
             )
 
     def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return E ∫ Z ln Z dy and E[(∂ ln Z)²] over ω of variance q."""
         v = _checked(V)
         omega, weights = lattice(q, V)
         steepest = float(np.abs(self.levels.slope(np.linspace(-8.0, 8.0, 2001))).max())

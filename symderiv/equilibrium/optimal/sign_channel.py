@@ -8,12 +8,13 @@ mean is an integral over the third field.
 
 from __future__ import annotations
 
-import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 import sympy as sp
+from scipy.special import xlogy
 
 from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
 from symderiv.formula.as_function import as_function
@@ -26,6 +27,7 @@ _LEAST = 1e-14
 #: Below this variance of what is not known points crowd where signs change.
 _NARROW, _CROWDED = 0.02, 0.06
 _MOST = 50_000_000
+TOO_NEAR = "a state is so near to exact knowledge that its means would need too many points"
 
 
 def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -41,9 +43,7 @@ def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray
         axes.append(size**0.5 * nodes)
         weights.append(step * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi))
     if np.prod([float(each.size) for each in axes]) > _MOST:
-        raise ToleranceError(
-            "a state is so near to exact knowledge that its means would need too many points"
-        )
+        raise ToleranceError(TOO_NEAR)
     points = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
     whole = weights[0]
     for each in weights[1:]:
@@ -89,7 +89,32 @@ def crowded(
     return omega[:, used], weights[used]
 
 
-class SignChannel:
+class Channel(ABC):
+    """A law of outputs given K fields."""
+
+    K: int
+    sharp: bool
+
+    @property
+    @abstractmethod
+    def limit(self) -> float:
+        """E ∫ Z ln Z dy at q = 1."""
+
+    @property
+    @abstractmethod
+    def second_moment(self) -> float:
+        """E[y²], without the noise that is added to y."""
+
+    @abstractmethod
+    def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
+        """Return E[E[y | ω]²], without the noise that is added to y."""
+
+    @abstractmethod
+    def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return E ∫ Z ln Z dy and E[∇ ln Z ∇ ln Zᵀ] over ω of covariance q."""
+
+
+class SignChannel(Channel):
     """A channel with finitely many outputs, or these with additive noise or flipped signs.
 
     Args:
@@ -100,7 +125,7 @@ class SignChannel:
 
     def __init__(self, target: FewFieldTarget, noise: float = 0.0, flip: float = 0.0) -> None:
         assert target.in_signs is not None
-        self.in_signs, self.signs = target.in_signs
+        self.signs = target.in_signs[1]
         self.target, self.noise = target, noise
         # two boundaries of one field are nearer than the width of one
         self.fine = 2.0 if len(self.signs) > len(target.fields) else 1.0
@@ -110,31 +135,16 @@ class SignChannel:
                 f"has {len(self.signs)} signs; channels are known for at most three",
                 argument="output",
             )
-        self.subsets = list(itertools.product((0, 1), repeat=len(self.signs)))
-        self.outputs, self.matrix = self._patterns()
-        if flip:
-            opposite = [int(np.argmin(np.abs(self.outputs + y))) for y in self.outputs]
-            self.matrix = (1 - flip) * self.matrix + flip * self.matrix[opposite]
-        #: True if q̂ has no bound as q → 1, so that weights ±1 can be known exactly.
-        self.sharp = not noise and not target.noisy
-        #: E ∫ Z ln Z dy at q = 1.
-        self.limit = -sum(x * np.log(1 / x) for x in (flip, 1 - flip) if x > 0.0)
-
-    def _patterns(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return values of y and Z(y) as a sum over subsets of signs, (values, subsets)."""
-        names = sp.symbols(f"s:{len(self.signs)}")
-        rows: dict[float, np.ndarray] = {}
-        for signs in itertools.product((1, -1), repeat=len(self.signs)):
-            y = float(self.in_signs.xreplace(dict(zip(names, map(sp.Integer, signs), strict=True))))
-            row = [
-                np.prod([s for s, taken in zip(signs, each, strict=True) if taken])
-                for each in self.subsets
-            ]
-            key = round(y, 12)
-            rows[key] = rows.get(key, np.zeros(len(row))) + np.array(row, dtype=float) / 2 ** len(
-                signs
-            )
-        return np.array(list(rows)), np.array(list(rows.values()))
+        self.subsets, values = target.patterns
+        # values of y, and Z(y) as a sum over subsets of signs, (values, subsets)
+        self.outputs, self.matrix = np.array([*values], float), np.array([*values.values()], float)
+        opposite = [int(np.argmin(np.abs(self.outputs + y))) for y in self.outputs]
+        same = np.eye(len(opposite))
+        self.shown = (1 - flip) * same + flip * same[opposite] if flip else same
+        self.matrix = self.shown @ self.matrix
+        #: True if q̂ has no bound as q → 1, so that weights ±1 can be known exactly, whatever is
+        #: added to y; noise inside of signs bounds it.
+        self.sharp = not target.noisy
 
     @cached_property
     def _symbols(self) -> tuple[sp.Matrix, sp.Matrix, list[sp.Symbol]]:
@@ -245,7 +255,6 @@ class SignChannel:
         return lattice(q, V, self.fine)
 
     def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return E ∫ Z ln Z dy and E[∇ ln Z ∇ ln Zᵀ] over ω of covariance q."""
         omega, weights = self._points(q, V)
         total, square = 0.0, np.zeros((self.K, self.K))
         for part in np.array_split(np.arange(weights.size), 1 + weights.size // 40000):
@@ -263,13 +272,19 @@ class SignChannel:
         return total, (square + square.T) / 2
 
     @cached_property
+    def limit(self) -> float:
+        Z, shares = self.shown, np.ones(len(self.shown))
+        if self.noise:
+            Z, _, shares = self._with_noise(Z, Z)
+        zero = np.zeros((self.K, 1))
+        return float(shares @ xlogy(Z, Z) @ self.at(zero, np.eye(self.K))[0][:, 0])
+
+    @cached_property
     def second_moment(self) -> float:
-        """E[y²], without the noise that is added to y."""
         zero = np.zeros((self.K, 1))
         return float((self.outputs**2 @ self.at(zero, np.eye(self.K))[0])[0])
 
     def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
-        """Return E[E[y | ω]²], without the noise that is added to y."""
         omega, weights = self._points(q, V)
         return float((self.outputs @ self.at(omega, V)[0]) ** 2 @ weights)
 

@@ -8,37 +8,37 @@ shrinks from an informed one. Newton's method ends what steps begin.
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.special import logsumexp
 
-from symderiv.equilibrium.optimal.sign_channel import lattice
+from symderiv.equilibrium.optimal.sign_channel import TOO_NEAR, Channel, lattice
+from symderiv.foundation.errors import ToleranceError
 
 
-class Prior(Protocol):
+class Prior(ABC):
     """A law of the K weights of each input, of mean 0 and covariance 1."""
 
+    @abstractmethod
     def at(self, conjugate: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return E ln Z, q and 1 - q at q̂ (K, K)."""
 
 
-class GaussianPrior:
+class GaussianPrior(Prior):
     """Independent standard normal weights."""
 
     def at(self, conjugate: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return E ln Z, q and 1 - q at q̂ (K, K)."""
         rest = np.linalg.inv(np.eye(len(conjugate)) + conjugate)
         value = 0.5 * float(np.trace(conjugate) + np.linalg.slogdet(rest)[1])
         return value, np.eye(len(conjugate)) - rest, rest
 
 
-class RademacherPrior:
+class RademacherPrior(Prior):
     """Independent weights ±1."""
 
     def at(self, conjugate: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return E ln Z, q and 1 - q at q̂ (K, K)."""
         K = len(conjugate)
         w = np.array(list(itertools.product((1.0, -1.0), repeat=K)))
         xi, weights = lattice(conjugate, np.eye(K))
@@ -61,24 +61,6 @@ class RademacherPrior:
 
 _UNSEEN = 1e-4
 _STEPS, _NEWTON, _SETTLED = 400, 12, 1e-10
-
-
-class Channel(Protocol):
-    """A law of outputs given K fields."""
-
-    K: int
-    sharp: bool
-    limit: float
-
-    @property
-    def second_moment(self) -> float:
-        """E[y²], without the noise that is added to y."""
-
-    def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
-        """Return E[E[y | ω]²], without the noise that is added to y."""
-
-    def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return E ∫ Z ln Z dy and E[∇ ln Z ∇ ln Zᵀ] over ω of covariance q."""
 
 
 @dataclass(frozen=True)
@@ -236,6 +218,8 @@ class StateEvolution:
             fixed = self.settled(alpha, start + hint)
             if fixed is None:
                 break
+            if not np.isfinite(fixed).all():
+                raise ToleranceError(TOO_NEAR)
             rates = np.linalg.eigvals(self.jacobian(alpha, fixed)).real
             if rates.max() < 1.0 + 1e-4:
                 break

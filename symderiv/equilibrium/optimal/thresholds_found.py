@@ -105,7 +105,7 @@ class OptimalCurves:
         high = other.alpha
         known = [stays]
         for n in range(_BISECTIONS):
-            if n in _NEAR and self.evolution.K > 1:
+            if n in _NEAR:
                 fold = self._fold(known[-1], high)
                 if fold is not None:
                     return fold
@@ -117,8 +117,6 @@ class OptimalCurves:
             if _distance(known[-1], other) < 0.25 * apart:
                 return None  # the branch goes there without a jump
         one, two = known[-2:]
-        if self.evolution.K == 1:
-            return self._turn(float(two.conjugate[0, 0]))
         # the rate of steps reaches 1 like a root, at the end
         gaps = [(1.0 - self.evolution.rate(s.alpha, s.conjugate)) ** 2 for s in (one, two)]
         return two.alpha + gaps[1] * (two.alpha - one.alpha) / (gaps[0] - gaps[1])
@@ -150,23 +148,6 @@ class OptimalCurves:
         close = np.abs(conjugate - near.conjugate).max() < 0.2 * np.abs(near.conjugate).max()
         single = abs(evolution.rate(alpha, conjugate) - 1.0) < 1e-4
         return alpha if close and single else None
-
-    def _turn(self, near: float) -> float:
-        """Return the extremal α = q̂/E[(∂ ln Z)²] of one field beyond a state near it."""
-
-        def alpha(log: float) -> float:
-            conjugate = np.array([[np.exp(log)]])
-            _, q, rest = self.evolution.prior.at(conjugate)
-            return float(conjugate[0, 0] / self.evolution.channel.information(q, rest)[1][0, 0])
-
-        def slope(log: float) -> float:
-            return alpha(log + 1e-3) - alpha(log - 1e-3)
-
-        low = np.log(near) - 0.02
-        high = low
-        while slope(low) * slope(high) > 0.0 and high < low + 3.0:
-            high += 0.05
-        return alpha(float(brentq(slope, low, high, xtol=1e-7)))
 
     def _first_order(self, n: int) -> list[OptimalTransition]:
         """Return where the free entropies of two branches are equal."""

@@ -10,8 +10,8 @@ m̂ = α E[g ∂ ln Z/∂ν], q̂ = α E[g²], V̂ = -α E[∂g/∂ω].
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import sympy as sp
@@ -25,19 +25,22 @@ from symderiv.numerics.nodes import gauss_panels
 _STEPS = 60
 
 
-class Proximal(Protocol):
+class Proximal(ABC):
     """The minimiser of a loss beside a square."""
 
+    @abstractmethod
     def at(
         self, omega: np.ndarray, y: float, V: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the minimiser h, its slope by ω, and the loss there."""
 
     def kinks(self, y: float, V: float) -> list[float]:
-        """Return ω at which the slope of the minimiser jumps."""
+        """Return ω at which the slope of the minimiser jumps: nowhere."""
+        del y, V
+        return []
 
 
-class SmoothProximal:
+class SmoothProximal(Proximal):
     """The minimiser of a convex loss with two derivatives, by Newton's method with bisection.
 
     Args:
@@ -54,7 +57,6 @@ class SmoothProximal:
     def at(
         self, omega: np.ndarray, y: float, V: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the minimiser h, its slope by ω, and the loss there."""
         force = V * np.abs(self.slope(omega, y)) + 1e-12
         low, high = omega - force, omega + force  # the force is smaller at the minimiser
         h = omega + 0.0
@@ -71,32 +73,26 @@ class SmoothProximal:
             done = np.abs(new - h).max() < 1e-14 * (1.0 + np.abs(h).max())
             h = new
             if done:
-                return h, 1.0 / (1.0 + V * self.bend(h, y)), self.value(h, y) + 0.0 * h
-        gap = np.abs(h - omega + V * self.slope(h, y)).max()
-        if not gap < 1e-11 * (1.0 + V + np.abs(omega).max()):
-            raise ToleranceError("a proximal operator was not found; is the loss convex?")
+                break
+        else:
+            gap = np.abs(h - omega + V * self.slope(h, y)).max()
+            if not gap < 1e-11 * (1.0 + V + np.abs(omega).max()):
+                raise ToleranceError("a proximal operator was not found; is the loss convex?")
         return h, 1.0 / (1.0 + V * self.bend(h, y)), self.value(h, y) + 0.0 * h
 
-    def kinks(self, y: float, V: float) -> list[float]:
-        """Return ω at which the slope of the minimiser jumps: nowhere."""
-        del y, V
-        return []
 
-
-class HingeProximal:
+class HingeProximal(Proximal):
     """The minimiser for max(0, 1 - h y) with y = ±1, which is closed."""
 
     def at(
         self, omega: np.ndarray, y: float, V: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the minimiser h, its slope by ω, and the loss there."""
         margin = y * omega
         h = np.where(margin < 1.0 - V, margin + V, np.maximum(margin, 1.0))
         slope = np.where((margin < 1.0 - V) | (margin > 1.0), 1.0, 0.0)
         return y * h, slope, np.maximum(0.0, 1.0 - h)
 
     def kinks(self, y: float, V: float) -> list[float]:
-        """Return ω at which the slope of the minimiser jumps."""
         return [y, y * (1.0 - V)]
 
 

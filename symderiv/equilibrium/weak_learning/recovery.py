@@ -38,38 +38,28 @@ def finite_moments(target: FewFieldTarget, orders: list[tuple[int, ...]]) -> Out
     """
     if target.in_signs is None or len(target.in_signs[1]) > _MOST_SIGNS:
         return None
-    in_signs, signs_of_fields = target.in_signs
-    names = sp.symbols(f"s:{len(signs_of_fields)}")
+    signs, (sets, values) = target.in_signs[1], target.patterns
     asked = [sp.S.One, *(hermite_product(target.fields, each) for each in orders)]
-    means = {}
-    for chosen in itertools.product((0, 1), repeat=len(signs_of_fields)):
-        product = sp.prod(s for s, taken in zip(signs_of_fields, chosen, strict=True) if taken)
+    means = []
+    for chosen in sets:
+        product = sp.prod(s for s, taken in zip(signs, chosen, strict=True) if taken)
         try:
-            means[chosen] = [_mean(product * each, target) for each in asked]
+            means.append([_mean(product * each, target) for each in asked])
         except (SymderivError, NotImplementedError, ValueError, TypeError):
             return None
     moments: OutputMoments = {}
-    for signs in itertools.product((1, -1), repeat=len(signs_of_fields)):
-        value = sp.nsimplify(in_signs.xreplace(dict(zip(names, signs, strict=True))))
-        parts = [_pattern(means, signs, n) for n in range(len(asked))]
-        before = moments.get(value, (sp.S.Zero, [sp.S.Zero] * len(orders)))
-        sums = [sp.expand(a + b) for a, b in zip(before[1], parts[1:], strict=True)]
-        moments[value] = sp.expand(before[0] + parts[0]), sums
-    return {y: each for y, each in moments.items() if abs(each[0].evalf(30)) > 1e-25}
+    for y, factors in values.items():
+        p, *rest = (
+            sp.expand(sp.Add(*(a * b for a, b in zip(factors, column, strict=True))))
+            for column in zip(*means, strict=True)
+        )
+        if abs(p.evalf(30)) > 1e-25:
+            moments[y] = p, rest
+    return moments
 
 
 def _mean(integrand: sp.Expr, target: FewFieldTarget) -> sp.Expr:
     return expectation(integrand, target.variables, sp.eye(len(target.variables))).unfolded()
-
-
-def _pattern(
-    means: dict[tuple[int, ...], list[sp.Expr]], signs: tuple[int, ...], n: int
-) -> sp.Expr:
-    total = sp.S.Zero
-    for chosen, values in means.items():
-        factor = sp.prod(s for s, taken in zip(signs, chosen, strict=True) if taken)
-        total += factor * values[n]
-    return sp.expand(total / 2 ** len(signs))
 
 
 _NOTHING = 1e-6
@@ -200,8 +190,7 @@ def _matrices(orders: list[tuple[int, ...]], r: int) -> list[np.ndarray]:
 def _largest(found: LevelMeans, orders: list[tuple[int, ...]], r: int) -> float:
     """Return the largest eigenvalue of M ↦ E[A M A] on symmetric matrices."""
     means = np.array(_matrices(orders, r), dtype=float)
-    kernel = np.einsum("ab,aij,bkl->iljk", found.squares(), means, means)
-    whole = kernel.transpose(0, 1, 2, 3).reshape(r * r, r * r)
+    whole = np.einsum("ab,aij,bkl->iljk", found.squares(), means, means).reshape(r * r, r * r)
     return float(np.linalg.eigvalsh((whole + whole.T) / 2)[-1])
 
 
@@ -221,9 +210,8 @@ def _closed(
     finite: dict[sp.Expr, tuple[sp.Expr, list[sp.Expr]]], orders: list[tuple[int, ...]], r: int
 ) -> Recovery:
     """Return α_c of a target with finitely many values."""
-    pairs = [(i, j) for i in range(r) for j in range(i, r)]
-    basis = [_unit(i, j, r) for i, j in pairs]
     places = [sp.Matrix(each) for each in _matrices(orders, r)]
+    basis = [each / sp.sqrt((each * each).trace()) for each in places]
     size = len(basis)
     whole, curve = sp.zeros(size, size), []
     for p, moments in finite.values():
@@ -235,12 +223,6 @@ def _closed(
     closed = alpha if not alpha.is_Float else None
     at = (np.array([float(y) for y in finite]), np.array(curve))
     return Recovery(float(alpha), closed, 0.0 if closed is not None else 1e-15, at)
-
-
-def _unit(i: int, j: int, r: int) -> sp.Matrix:
-    unit = sp.zeros(r, r)
-    unit[i, j] = unit[j, i] = sp.S.One if i == j else 1 / sp.sqrt(2)
-    return unit
 
 
 def _top_eigenvalue(whole: sp.Matrix) -> sp.Expr:

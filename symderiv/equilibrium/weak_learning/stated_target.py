@@ -80,6 +80,22 @@ class FewFieldTarget:
         return (in_names, tuple(signs)) if signs and in_names.free_symbols <= set(names) else None
 
     @cached_property
+    def patterns(self) -> tuple[list[tuple[int, ...]], dict[sp.Expr, list[sp.Rational]]]:
+        """Sets of the signs that y is a function of, and for each of its values the factors of
+        their products, of which its probability is the mean.
+        """
+        assert self.in_signs is not None
+        in_signs, count = self.in_signs[0], len(self.in_signs[1])
+        names, sets = sp.symbols(f"s:{count}"), list(itertools.product((0, 1), repeat=count))
+        values: dict[sp.Expr, list[sp.Rational]] = {}
+        for signs in itertools.product((sp.S.One, sp.S.NegativeOne), repeat=count):
+            y = sp.nsimplify(in_signs.xreplace(dict(zip(names, signs, strict=True))))
+            before = values.get(y, [sp.S.Zero] * len(sets))
+            products = (sp.prod(map(pow, signs, powers)) for powers in sets)
+            values[y] = [a + b / 2**count for a, b in zip(before, products, strict=True)]
+        return sets, values
+
+    @cached_property
     def flips(self) -> list[tuple[int, ...]]:
         """All sets of fields whose common change of sign leaves y as it is, or its noise."""
         sets = []

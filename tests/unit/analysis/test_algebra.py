@@ -10,11 +10,10 @@ import sympy as sp
 from flint import arb
 
 from symderiv.analysis.plateau import plateau_report as report_module
-from symderiv.analysis.plateau.collinear import CollinearState
 from symderiv.analysis.plateau.plateau_algebra import FRAME, TEACHER, M, c
 from symderiv.analysis.plateau.plateau_report import _accurate, plateau_report
 from symderiv.analysis.plateau.teacher import teacher_of_moments
-from symderiv.analysis.symmetric import D, Q, R, T
+from symderiv.analysis.symmetric import CollinearState, D, Q, R, T
 from symderiv.formula import activation
 from symderiv.foundation.errors import ToleranceError
 from symderiv.gaussian.forms.surds import along, positive_root, tidy

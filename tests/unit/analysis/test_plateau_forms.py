@@ -10,9 +10,8 @@ import sympy as sp
 from support.plain_module import checked_in
 
 from symderiv.analysis.plateau.closed_plateau import PlateauForms
-from symderiv.analysis.plateau.linearised import linearised_matrices
 from symderiv.analysis.plateau.plateau_algebra import TEACHER, M, c
-from symderiv.analysis.plateau.plateau_forms import plateau_forms
+from symderiv.analysis.plateau.plateau_forms import linearised_matrices, plateau_forms
 from symderiv.analysis.symmetric import D, reduced_equations
 from symderiv.learning.derivation.learning_equations import LearningEquations, derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem

@@ -18,7 +18,8 @@ from symderiv.foundation.showing import Summary
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from symderiv.equilibrium.optimal.state_evolution import Channel, OptimalState
+    from symderiv.equilibrium.optimal.sign_channel import Channel
+    from symderiv.equilibrium.optimal.state_evolution import OptimalState
     from symderiv.equilibrium.weak_learning.stated_target import FewFieldTarget
     from symderiv.problem.study import Study
 

@@ -81,8 +81,11 @@ def specialisation_of(
         units: the values of K.
         told: is called with the share that is done.
     """
-    from symderiv.equilibrium.committee import SymmetricCommittee
-    from symderiv.equilibrium.equal_units import equations_of_equal_units, limit_of_equal_units
+    from symderiv.equilibrium.committee import (
+        SymmetricCommittee,
+        equations_of_equal_units,
+        limit_of_equal_units,
+    )
     from symderiv.formula import activation as read
 
     values = _units(units)
@@ -122,7 +125,7 @@ def specialisation_of(
 
 def _digits(g: sp.Expr, committee: SymmetricCommittee) -> str | None:
     """Return α/K up to which equal students are stable, as text; None without a proof."""
-    from symderiv.equilibrium.equal_units import digits_of_equal_units
+    from symderiv.equilibrium.committee import digits_of_equal_units
 
     if math.isinf(committee.K):
         return None

@@ -9,10 +9,9 @@ import numpy as np
 
 from symderiv.analysis.fixed_points.bifurcation_curves import (
     BifurcationCurve,
-    Plane,
     bifurcation_curves,
 )
-from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
+from symderiv.analysis.fixed_points.continuation import FixedPointBranch, Parameters, followed
 from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
@@ -237,12 +236,14 @@ def _curves(
 
     ends = (along[0].low, along[0].high), (along[1].low, along[1].high)
     at = constants_along(stated, {each.key: end for each, end in zip(along, ends, strict=True)})
-    plane = Plane(stated.flow, at, ends)
+    plane = Parameters(stated.flow, at, ends)
     curves = bifurcation_curves(plane, branches, along[1].begin)
     return {"second": along[1].key, "curves": [_curve_record(stated, plane, c) for c in curves]}
 
 
-def _curve_record(stated: StationaryFlow, plane: Plane, curve: BifurcationCurve) -> dict[str, Any]:
+def _curve_record(
+    stated: StationaryFlow, plane: Parameters, curve: BifurcationCurve
+) -> dict[str, Any]:
     parameter, second = curve.parameters.T
     constants, units = zip(*(plane.at(*pair) for pair in curve.parameters), strict=True)
     return {
