@@ -1,8 +1,8 @@
 """Writes the rules of quadrature that come with the package; ``make kernels`` does it.
 
 They are those of activations that have names, in all ordered pairs, and of equal ones at the
-tolerance of runs and of their Jacobians, with the errors that the search found. What a rule is taken for carries the text
-of its means, so another text is searched anew.
+tolerance of runs and of their Jacobians, with the errors that the search found. What a rule is
+taken for carries the text of its means, so another text is searched anew.
 """
 
 from __future__ import annotations

@@ -36,9 +36,12 @@ def text() -> str:
     return print_numba(erf_program())
 
 
-@pytest.mark.turns(2)
-def test_the_form_for_known_sizes_is_made_once_and_has_a_largest() -> None:
-    assert fast_linear.specialised(3, 2) is fast_linear.specialised(3, 2)
+def test_the_form_for_known_sizes_is_made_once_and_has_a_largest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # not compiled, for sizes of which nobody else asks here
+    monkeypatch.setattr(fast_linear, "njit", lambda *_, **__: lambda function: function)
+    assert fast_linear.specialised(7, 5) is fast_linear.specialised(7, 5)
     with pytest.raises(ValueError, match="do not fit"):
         fast_linear.specialised(1000, 1000)
 
