@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 from support import session_derivations
 from support.room_times import RoomTimes
 from support.rotating import DAY, of_other_days
@@ -47,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 _OBJECTS = 1_000_000
+#: Seconds of a setup that are told.
+_TOLD = 0.005
 #: Files that take long with few tests; begun last, one of them would keep a worker alone.
 LONG = ("tests/values/", "tests/pairs/", "tests/unit/papers/", "tests/wrong_models/")
 #: Folders whose files all take a moment; ended with them, no worker waits long for another.
@@ -75,6 +78,19 @@ def pytest_collection_finish() -> None:
     """Take what was imported out of the sight of the collection of garbage."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Report of most tests the call alone: what workers tell of a test costs as much as the test,
+    and of its setup and its end they tell where it failed or took time.
+    """
+    name = {"nodeid": item.nodeid, "location": item.location}
+    item.ihook.pytest_runtest_logstart(**name)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed or report.duration > _TOLD:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(**name)
+    return True
 
 
 def pytest_runtest_logfinish() -> None:

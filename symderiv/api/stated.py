@@ -76,7 +76,11 @@ class System(stated_system.StatedSystem):
                 means without closed form, steps over batches, or the time in the equations.
             ToleranceError: ``certify`` is set, and the radius was not reached.
         """
-        from symderiv.api.results.equations.certified import enclosed_system_run, radius_of
+        from symderiv.api.results.equations.certified import (
+            enclosed_system_run,
+            radius_of,
+            traced_system,
+        )
         from symderiv.integrate.flows.courses import Goal
         from symderiv.integrate.flows.event_times import RunWanted
         from symderiv.system.system_following import FollowedSystem
@@ -88,10 +92,12 @@ class System(stated_system.StatedSystem):
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
         followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
         wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
+        # what has no proof is refused before it is compiled and solved
+        traced = traced_system(followed) if asked.certify else None
         run = followed.integrated(wanted, max_steps, progress)
-        if asked.certify:
+        if traced is not None:
             with progress_bar(None) as update:
-                run = enclosed_system_run(run, followed, size, update)
+                run = enclosed_system_run(run, traced, followed, size, update)
         if target is not None:
             run.enclosure.save(target)
         for message in (*run.warnings, run.failure()):

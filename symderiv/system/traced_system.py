@@ -31,7 +31,7 @@ class TracedSystem(TracedRates):
     shown: tuple[str, ...]
 
     @classmethod
-    def of(cls, flow: PointRun, shown: tuple[str, ...]) -> TracedSystem:
+    def of(cls, flow: PointRun) -> TracedSystem:
         """Return the equations of a run.
 
         Raises:
@@ -54,6 +54,7 @@ class TracedSystem(TracedRates):
         vectors = ExactVectors(
             point.state, point.constants, layout.packing("state"), layout.packing("parameters"), {}
         )
+        shown = layout.shown(point.given)
         return cls(closed.program, module_of(closed.program), vectors, flow, shown)
 
     @cached_property

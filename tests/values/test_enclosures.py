@@ -393,7 +393,10 @@ def test_bounds_are_on_both_sides(run: sd.Trajectory) -> None:
         ("erf", 0.5, "is not between"),
     ],
 )
-def test_what_cannot_be_proved_is_refused(activation: str, radius: float, words: str) -> None:
+def test_what_cannot_be_proved_is_refused_before_it_is_solved(
+    monkeypatch: pytest.MonkeyPatch, activation: str, radius: float, words: str
+) -> None:
+    monkeypatch.setattr("symderiv.api.results.runs.solved.solve", None)
     problem = sd.Problem(activation, students=1, teachers=1, learning_rate=1.0)
     with pytest.raises((sd.InputError, NotYetError), match=words):
         problem.solve(alpha=[0.1], initial=ONE, certify=True, radius=radius)

@@ -56,7 +56,8 @@ class Full:
         )
         self.parameters = flat_parameters(study, self.state)
         self.sizes = np.array([units, units, self.L])
-        self.kernel = load_kernel(activation).module
+        self.kernel = load_kernel(activation)
+        self.right_hand_side = self.kernel.right_hand_side_for(units, units)
 
     def matrix(self, same, other):
         return (same - other) * np.eye(self.units) + other
@@ -71,7 +72,7 @@ class Full:
 
     def rates(self, flat):
         derivative = np.empty_like(flat)
-        self.kernel.flat_right_hand_side(
+        self.right_hand_side(
             0.0, np.ascontiguousarray(flat), self.sizes, self.parameters, derivative
         )
         return derivative

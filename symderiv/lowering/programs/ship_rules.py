@@ -1,8 +1,8 @@
 """Writes the rules of quadrature that come with the package; ``make kernels`` does it.
 
 They are those of activations that have names, in all ordered pairs, and of equal ones at the
-tolerance of runs, with the errors that the search found. What a rule is taken for carries the text
-of its means, so another text is searched anew.
+tolerance of runs and of their Jacobians, with the errors that the search found. What a rule is
+taken for carries the text of its means, so another text is searched anew.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from symderiv.foundation.derivation_cache import Call, imports_digest, noted_cal
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.means import quadrature_error
 from symderiv.lowering.means.approximation import quadrature
+from symderiv.lowering.means.quadrature_means import DifferentiableQuadrature
 
 QUADRATURE = ("softplus", "silu", "mish")
 OTHERS = ("erf", "relu", "gelu", "tanh")
@@ -21,7 +22,9 @@ PAIRS = tuple(
 )
 """Students and teachers, one of which has no closed means."""
 EQUAL = (*QUADRATURE, "softsign", "elu", "selu")
-"""Activations of students and teachers alike, for runs; searches with kinks take half a minute."""
+"""Activations of students and teachers alike, for runs and Jacobians; searches with kinks take a
+minute.
+"""
 OF_RUNS = 1e-10
 """The tolerance that runs with the default relative tolerance ask for."""
 
@@ -32,7 +35,7 @@ def asked_for() -> list[Call]:
         for student, teacher in PAIRS:
             quadrature(learning_problem(student, teacher), None, False)
         for name in EQUAL:
-            quadrature(learning_problem(name, name), OF_RUNS, True)
+            quadrature(learning_problem(name, name), OF_RUNS, True, DifferentiableQuadrature)
     return [call for call in calls if call[0] is quadrature_error.chosen_rule]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -43,10 +44,12 @@ def largest_error(function: Function, exact: Callable[[Any], Any], numbers: Numb
     return worst
 
 
+@cache
 def compiled(function: Function) -> Function:
     return njit(error_model="numpy")(function)
 
 
+@cache
 def fused(function: Function) -> Function:
     """As it would be where products and sums are rounded together."""
     return njit(error_model="numpy", fastmath={"contract"})(function)

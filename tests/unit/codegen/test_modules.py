@@ -36,8 +36,12 @@ def text() -> str:
     return print_numba(erf_program())
 
 
-@pytest.mark.turns(2)
-def test_the_form_for_known_sizes_is_made_once_and_has_a_largest() -> None:
+def test_the_form_for_known_sizes_is_made_once_and_has_a_largest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # not compiled, and kept for this test alone
+    monkeypatch.setattr(fast_linear, "njit", lambda *_, **__: lambda function: function)
+    monkeypatch.setattr(fast_linear, "_SPECIALISED", {})
     assert fast_linear.specialised(3, 2) is fast_linear.specialised(3, 2)
     with pytest.raises(ValueError, match="do not fit"):
         fast_linear.specialised(1000, 1000)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from itertools import combinations, permutations
+from typing import Any
 
 import mpmath
-import numba
 import numpy as np
 import pytest
 import sympy as sp
 from mpmath import mp
 from symderiv_codegen.printers.pasting import pasted
 
+from symderiv.compiled_code.translated_functions import TranslatedModule
 from symderiv.gaussian.functions import OwenT, SignMean2, SignMean4
 from symderiv.numerics import GAUSSIAN
 
@@ -157,15 +157,15 @@ def test_symbols_stay_unevaluated_and_print() -> None:
 
 
 @pytest.fixture(scope="module")
-def compiled() -> dict[str, object]:
-    """The functions with decorators added, as the printer of solvers does."""
+def compiled() -> dict[str, Any]:
+    """The functions with decorators, as in solver modules, made ready as runs do."""
     wanted = ("sign_mean4", "sign_mean4_cov")
     decorator = '@njit(error_model="numpy", fastmath=False)'
     of_many = '@njit(error_model="numpy", fastmath={"contract"})'
     parts = pasted(wanted, GAUSSIAN.doubles, decorator, of_many=of_many)
-    names: dict[str, object] = {"njit": numba.njit, "math": math, "np": np}
-    exec(compile("\n\n".join(parts), "compiled", "exec"), names)
-    return names
+    imports = "import math\nimport numpy as np\nfrom numba import njit\n"
+    module = TranslatedModule("\n\n".join([imports, *parts]))
+    return {name: module.function(name, pytest.fail) for name in wanted}
 
 
 def exact_mean(covariance: np.ndarray) -> sp.Expr:
@@ -192,13 +192,13 @@ def covariances(rng: np.random.Generator, kind: str, epsilon: float) -> np.ndarr
 @pytest.mark.turns(6)
 @pytest.mark.parametrize("kind", ["regular", "pair", "two pairs", "all", "rank three"])
 def test_the_compiled_mean_has_fourteen_digits_also_as_fields_align(
-    compiled: dict[str, object], kind: str
+    compiled: dict[str, Any], kind: str
 ) -> None:
     rng = np.random.default_rng(SEED)
     print("seed", SEED)
     for exponent in (1, 4, 7, 10, 12):
         c = covariances(rng, kind, 10.0**-exponent)
-        value = compiled["sign_mean4_cov"](*c[np.triu_indices(4)])  # type: ignore[operator]
+        value = compiled["sign_mean4_cov"](*c[np.triu_indices(4)])
         expected = float(exact_mean(c).evalf(20))
         if np.isnan(expected):  # rounding left the matrix indefinite: nothing exact to compare
             assert abs(value) <= 1
@@ -206,18 +206,18 @@ def test_the_compiled_mean_has_fourteen_digits_also_as_fields_align(
         assert abs(value - expected) < 1e-14, (kind, exponent)
 
 
-def test_exactly_singular_matrices_have_their_limits(compiled: dict[str, object]) -> None:
+def test_exactly_singular_matrices_have_their_limits(compiled: dict[str, Any]) -> None:
     # Integer loadings: the entries and all minors are exact.
     rng = np.random.default_rng(SEED)
     for rank in (1, 2, 3):
         for _ in range(4):
             loadings = rng.integers(1, 6, size=(4, rank)) * rng.choice([-1, 1], size=(4, rank))
             c = (loadings @ loadings.T).astype(float)
-            value = compiled["sign_mean4_cov"](*c[np.triu_indices(4)])  # type: ignore[operator]
+            value = compiled["sign_mean4_cov"](*c[np.triu_indices(4)])
             assert abs(value - float(exact_mean(c).evalf(20))) < 1e-14, (rank, loadings)
 
 
-def test_no_variance_and_no_room_never_give_nan(compiled: dict[str, object]) -> None:
+def test_no_variance_and_no_room_never_give_nan(compiled: dict[str, Any]) -> None:
     mean = compiled["sign_mean4_cov"]
     one = np.ones((4, 4))
     for c in (
@@ -227,21 +227,21 @@ def test_no_variance_and_no_room_never_give_nan(compiled: dict[str, object]) -> 
         1e200 * one,
         1.0000000001 * one - 1e-10 * np.eye(4),
     ):
-        assert np.isfinite(mean(*c[np.triu_indices(4)]))  # type: ignore[operator]
-    assert mean(*one[np.triu_indices(4)]) == pytest.approx(1.0, abs=1e-14)  # type: ignore[operator]
+        assert np.isfinite(mean(*c[np.triu_indices(4)]))
+    assert mean(*one[np.triu_indices(4)]) == pytest.approx(1.0, abs=1e-14)
     outside = np.eye(4) + 0.9 * (one - np.eye(4))
     outside[0, 1] = outside[1, 0] = -0.9
-    assert np.isfinite(mean(*outside[np.triu_indices(4)]))  # type: ignore[operator]
+    assert np.isfinite(mean(*outside[np.triu_indices(4)]))
 
 
-def test_scaling_the_fields_changes_nothing(compiled: dict[str, object]) -> None:
+def test_scaling_the_fields_changes_nothing(compiled: dict[str, Any]) -> None:
     rng = np.random.default_rng(SEED)
     c = covariances(rng, "two pairs", 1e-6)
     scale = np.array([1.0, 2.0**-300, 2.0**250, 2.0**-7])
     mean = compiled["sign_mean4_cov"]
     scaled = c * np.outer(scale, scale)
     upper = np.triu_indices(4)
-    assert mean(*c[upper]) == mean(*scaled[upper])  # type: ignore[operator]
+    assert mean(*c[upper]) == mean(*scaled[upper])
 
 
 # --- Owen's T ---------------------------------------------------------------------------------

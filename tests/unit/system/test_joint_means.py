@@ -62,6 +62,8 @@ def test_the_compiled_rule_gives_means_of_waves(nonlinear: int, size: int, degre
     ("joint", "words"),
     [
         (Joint(1 / Z[0], 1, 1), "not finite|is not accurate"),
+        # between the points of most rules
+        (Joint(1 / sp.cosh(300 * (Z[0] + Z[1] - 1)) ** 2, 2, 2), "not finite|is not accurate"),
         (Joint(sp.tanh(sp.Add(*Z[:5])), 5, 5), "5 joint fields"),
         (Joint(sp.tanh(Z[0]) * sp.Mul(*Z[1:7]), 1, 7), "7 in all"),
         (Joint(sp.tanh(Z[0]) * sp.Add(*K), 1, 1, K), "more than 4 numbers"),

@@ -60,12 +60,12 @@ def committee(
 
 def by_quadrature(shift: str = "b") -> Stated:
     P = sd.System()
-    x, w, B = P.inputs("x"), P.vectors("w", 2), P.vectors("B", fixed=True)
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
     b = P.scalars("b") if shift == "b" else P.parameter("b", 0.2)
-    loss = (sp.tanh(w[0] @ x + b) + w[1] @ x - sp.erf(B @ x)) ** 2 / 2
+    loss = (sp.tanh(w @ x + b) - B @ x) ** 2 / 2
     P.descend(loss, {w: 0.5})
     P.observe(error=loss)
-    state = {"w.w": [[0.8, 0.1], [0.1, 0.7]], "w.B": [0.3, -0.2], "B.B": 1.2}
+    state = {"w.w": 0.8, "w.B": 0.3, "B.B": 1.2}
     return P, {**state, **({"b": 0.2} if shift == "b" else {})}
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,17 +27,19 @@ if TYPE_CHECKING:
     from flint import arb
 
     from symderiv.api.results.followed import FollowedStudy
+    from symderiv.api.results.rate_function import Start
     from symderiv.enclosures.attraction import Attraction
     from symderiv.enclosures.crossings import Crossing
     from symderiv.enclosures.proof_record import Claims
     from symderiv.enclosures.proved_run import EnclosedRun, Progress
     from symderiv.enclosures.proved_step import StateSet
-    from symderiv.enclosures.traced_flow import TracedRates
+    from symderiv.enclosures.traced_flow import TracedFlow, TracedRates
     from symderiv.integrate.events.conditions import Readable
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
     from symderiv.system.system_following import FollowedSystem
     from symderiv.system.system_trajectory import SystemRun
+    from symderiv.system.traced_system import TracedSystem
 
 _LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
 # One right-hand side takes so many derivatives at each step.
@@ -47,6 +49,8 @@ _LOOKED_AT = 200
 _MOST_BITS_SHOWN = 120
 # A run that ends at an event is proved a little further, at most by this factor.
 _BEYOND, _FURTHER = 1e-9, 1.01
+
+_Traced = TypeVar("_Traced", bound="TracedRates")
 
 
 class Enclosure(Answer):
@@ -211,9 +215,46 @@ def radius_of(radius: float | None, digits: int | None) -> float:
     return size
 
 
+def traced_study(study: Study, initial: Start | None) -> TracedFlow:
+    """Return the equations of a study in exact numbers, before it is solved.
+
+    Raises:
+        InputError: No order parameter moves, or the rates depend on more than the state.
+        NotYetError: The equations do not enclose, or there are too many order parameters.
+    """
+    from symderiv.enclosures.traced_flow import TracedFlow
+
+    flow = flow_at(study, start_of(study, initial))
+    return _provable(TracedFlow.of(flow, formulas_of(study, flow)))
+
+
+def traced_system(followed: FollowedSystem) -> TracedSystem:
+    """Return the equations of a system in exact numbers, before it is solved.
+
+    Raises:
+        InputError: No order parameter moves.
+        NotYetError: The equations do not enclose, or there are too many order parameters.
+    """
+    from symderiv.system.traced_system import TracedSystem
+
+    return _provable(TracedSystem.of(followed.run_at({})))
+
+
+def _provable(traced: _Traced) -> _Traced:
+    if not traced.names:
+        raise InputError("has nothing to prove: no order parameter moves", argument="certify")
+    if len(traced.names) > _MOST_ORDER_PARAMETERS:
+        raise NotYetError(
+            f"takes at most {_MOST_ORDER_PARAMETERS} order parameters, not {len(traced.names)}; "
+            "take fewer eigenvalues",
+            argument="certify",
+        )
+    return traced
+
+
 def enclosed_trajectory(
     run: Trajectory,
-    study: Study,
+    traced: TracedFlow,
     followed: FollowedStudy,
     radius: float,
     progress: Progress | None,
@@ -222,19 +263,14 @@ def enclosed_trajectory(
 
     Args:
         run: In doubles.
-        study: With the times of the run.
-        followed: What may be observed of it, and its start.
+        traced: Its equations in exact numbers.
+        followed: What may be observed of it.
         radius: The largest radius of the balls.
         progress: Told of the time reached.
 
     Raises:
-        NotYetError: The equations do not enclose, or there are too many order parameters.
         ToleranceError: The radius was not reached.
     """
-    from symderiv.enclosures.traced_flow import TracedFlow
-
-    flow = flow_at(study, start_of(study, followed.initial))
-    traced = TracedFlow.of(flow, formulas_of(study, flow))
     enclosure = enclosed_run(run, traced, followed.readable, radius, progress)
     bound = enclosure.relative_difference
     return replace(
@@ -248,17 +284,17 @@ def enclosed_trajectory(
 
 
 def enclosed_system_run(
-    run: SystemRun, followed: FollowedSystem, radius: float, progress: Progress | None
+    run: SystemRun,
+    traced: TracedSystem,
+    followed: FollowedSystem,
+    radius: float,
+    progress: Progress | None,
 ) -> SystemRun:
     """Return a run of a system with its proved enclosure; see :meth:`symderiv.System.solve`.
 
     Raises:
-        NotYetError: The equations do not enclose, or there are too many order parameters.
         ToleranceError: The radius was not reached.
     """
-    from symderiv.system.traced_system import TracedSystem
-
-    traced = TracedSystem.of(followed.run_at({}), tuple(run.dimensions))
     enclosure = enclosed_run(run, traced, followed.readable, radius, progress)
     attributes = {**run.attributes, **_events_of(run, enclosure)}
     error = enclosure.relative_difference
@@ -282,21 +318,13 @@ def enclosed_run(
         progress: Told of the time reached.
 
     Raises:
-        NotYetError: The equations do not enclose, or there are too many order parameters.
+        NotYetError: An event has a function that does not enclose.
         ToleranceError: The radius was not reached.
     """
     from symderiv.enclosures.proof_record import record_of
     from symderiv.enclosures.proved_run import enclosed
     from symderiv.integrate.events.conditions import Condition
 
-    if not traced.names:
-        raise InputError("has nothing to prove: no order parameter moves", argument="certify")
-    if len(traced.names) > _MOST_ORDER_PARAMETERS:
-        raise NotYetError(
-            f"takes at most {_MOST_ORDER_PARAMETERS} order parameters, not {len(traced.names)}; "
-            "take fewer eigenvalues",
-            argument="certify",
-        )
     # of an end of a plateau that the run in doubles does not show there is no condition
     gaps = [
         (each, traced.gap(Condition(each.condition, readable)) if each.condition else None)

@@ -185,7 +185,7 @@ def _traced(
     """
     point = VariedSystem(flow.solver, initial, parameters).point({})
     run = PointRun(replace(point, state=flow.begin), Goal(np.zeros(1)))
-    return TracedSystem.of(run, flow.solver.layout.shown(initial))
+    return TracedSystem.of(run)
 
 
 def _record(

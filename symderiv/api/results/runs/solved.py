@@ -6,7 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.equations.certified import enclosed_trajectory, radius_of
+from symderiv.api.results.equations.certified import (
+    enclosed_trajectory,
+    radius_of,
+    traced_study,
+)
 from symderiv.api.results.followed import FollowedStudy
 from symderiv.integrate.flows.event_times import RunWanted
 from symderiv.integrate.rules.solving import solve
@@ -34,6 +38,7 @@ def solved(
 
     Raises:
         InputError: What is asked for is not acceptable.
+        NotYetError: A proof is asked for, and the equations do not enclose.
     """
     wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
     radius = radius_of(asked.radius, asked.digits)
@@ -45,9 +50,11 @@ def solved(
         return _integrated(ended, initial, update, notice, checkpoint)
 
     followed = FollowedStudy(study, initial)
+    # what has no proof is refused before it is solved
+    traced = traced_study(study, initial) if asked.certify else None
     run: Trajectory = followed.solved(wanted, run_at)
-    if asked.certify:
-        run = enclosed_trajectory(run, ended, followed, radius, update)
+    if traced is not None:
+        run = enclosed_trajectory(run, traced, followed, radius, update)
     return run, ended
 
 
