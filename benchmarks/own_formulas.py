@@ -5,8 +5,9 @@ python -m benchmarks own_formulas
 
 Formulas that quadrature cannot treat are refused, which counts as well. Statements are a network of
 two ReLU units with biases and output weights, all trained, that tells two clusters apart by the
-logistic loss; a tanh committee of two units that learns from two; and the first derivation of a
-Swish and a logistic unit with a trained bias that learn from softplus.
+logistic loss; a tanh committee of two units that learns from two; a Swish and a logistic unit with
+a trained bias that learn from softplus; two tanh units with output weights that learn from a ReLU
+and an erf unit; and two linear experts with a smooth gate that learn a ReLU unit.
 """
 
 from __future__ import annotations
@@ -60,6 +61,21 @@ out = u[0] * swish + u[1] * logistic
 P.descend((out - sp.log(1 + sp.exp(B @ x))) ** 2 / 2, {w: 0.5, u: 0.5, b: 0.5})
 start = {"w.w": [[0.9, 0.1], [0.1, 1]], "w.B": [0.1, 0.2], "B.B": 1, "u": [1, 0.5], "b": 0.3}
 P.solve(end=5, points=5, initial=start)
+""",
+    "tanh units that learn from ReLU and erf": """
+x, w, B, u = P.inputs("x"), P.vectors("w", 2), P.vectors("B", 2, fixed=True), P.scalars("u", 2)
+out = u[0] * sp.tanh(w[0] @ x) + u[1] * sp.tanh(w[1] @ x)
+P.descend((out - sp.Max(B[0] @ x, 0) - sp.erf(B[1] @ x)) ** 2 / 2, {w: 0.5, u: 0.5})
+start = {"w.w": [[1.3, 0.1], [0.1, 0.8]], "w.B": [[0.3, 0], [-0.1, 0.2]], "u": [1, 0.8]}
+P.solve(end=5, points=5, initial={**start, "B.B": [[1.1, 0.2], [0.2, 0.9]]})
+""",
+    "gated linear experts that learn ReLU": """
+x, w, g, G = P.inputs("x"), P.vectors("w", 2), P.vectors("g"), P.vectors("G", fixed=True)
+gate = (1 + sp.tanh(g @ x)) / 2
+out = gate * (w[0] @ x) + (1 - gate) * (w[1] @ x)
+P.descend((out - sp.Max(G @ x, 0)) ** 2 / 2, {w: 0.5, g: 0.5})
+start = {"w.w": [[1, 0.1], [0.1, 0.8]], "w.g": [0.1, 0.2], "w.G": [0.1, 0], "g.g": 1}
+P.solve(end=5, points=5, initial={**start, "g.G": 0.2, "G.G": 1})
 """,
 }
 
