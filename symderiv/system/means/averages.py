@@ -351,6 +351,7 @@ class Averages:
             return True
         beyond = any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
         if kinked and linear and len(nonlinear) <= _PAIR:
+            # what is linear costs no points: two fields together do, where products take four
             return False
         if kinked:
             # products know of kinks, but not of numbers, nor that one field is the sum of others

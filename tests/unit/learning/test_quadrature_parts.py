@@ -190,6 +190,9 @@ class Known:
     def tail(self, negligible: float) -> float:
         return 1.0
 
+    def scale(self, most: float) -> float:
+        return 1.0
+
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
         self.asked.append((rule.step, sizes))
         return self.error_of_one * rule.step**8 * (1e-3 if sizes == (2,) else 1)
