@@ -194,7 +194,8 @@ class ProductMeans:
         Raises:
             NotYetError: A mean is not finite, or no rule is accurate.
         """
-        panels = self.by_number.family == "kinked"
+        # panels of four fields cost much, those of two do not
+        panels = self.by_number.family == "kinked" and any(len(kinds) > 2 for kinds in self.names)
         tolerance = FINEST_KINKED if panels else FINEST_QUADRATURE
         rule, error, _ = chosen_rule(self.by_number.choice(tolerance, LAST_TOLERANCE))
         return rule, error
