@@ -12,8 +12,8 @@ in place of steps, which are laid out anew in every t given the earlier ones (se
 they end at the planes that no later t moves, and grow out of the layers in which later t smooth the
 others, or the lines in which two of them meet.
 
-``JOINT_RULE`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t
-(and radius of the sphere); ``JOINT_PANELS`` has the numbers of ``kinked_mean``. Text for modules;
+The rule of each mean is a constant of the module: 0 step in units of the fields, 1 step in t, 2
+reach in t (and radius of the sphere); for panels the numbers of ``kinked_mean``. Text for modules;
 ``templates`` writes a function for each number of fields.
 """
 
