@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -65,8 +65,8 @@ class Packing:
             sizes: the sizes by the names of the layout's ranges; those that no field has may be
                 left out.
         """
-        fields = layout[vector].items()
-        return cls({name: tuple(sizes[axis] for axis in axes) for name, axes in fields})
+        fields = tuple((name, tuple(axes)) for name, axes in layout[vector].items())
+        return _packing(fields, tuple(sizes.items()))
 
     @cached_property
     def slices(self) -> dict[str, slice]:
@@ -110,6 +110,15 @@ class Packing:
                 raise ValueError(f"{name} has shape {value.shape}, not {place.shape}")
             place[...] = value
         return vector
+
+
+@lru_cache(maxsize=64)
+def _packing(
+    fields: tuple[tuple[str, tuple[str, ...]], ...], sizes: tuple[tuple[str, int], ...]
+) -> Packing:
+    """Return the packing of fields with axes of these sizes; the many runs of a sweep share it."""
+    lengths = dict(sizes)
+    return Packing({name: tuple(lengths[axis] for axis in axes) for name, axes in fields})
 
 
 def orbits(count: int, orders: Sequence[np.ndarray]) -> np.ndarray:

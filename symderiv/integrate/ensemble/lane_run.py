@@ -87,9 +87,7 @@ def with_fast_errors(flows: Sequence[Flow], width: int) -> list[Flow]:
     if width == 1:
         return list(flows)
     observed = partial(_observed, flows[0])
-    return [
-        replace(each, observed=observed) if isinstance(each, RuleFlow) else each for each in flows
-    ]
+    return [each.observing(observed) if isinstance(each, RuleFlow) else each for each in flows]
 
 
 def _observed(flow: Flow, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
@@ -108,9 +106,13 @@ def _averages(flow: Flow, *runs: np.ndarray) -> np.ndarray:
 
 def _errors(flows: Sequence[Flow], found: LaneResults, width: int) -> np.ndarray:
     """Return the generalisation errors of runs, shape (n, A)."""
-    if width > 1 and type(flows[0]) is Flow:
-        constants = np.array([flow.parameters for flow in flows])
-        return _averages(flows[0], found.states, constants, found.reached)
+    if width > 1 and all(len(flow.pieces) == 1 == len(flow.pieces[0].laws) for flow in flows):
+        laws = [flow.pieces[0].laws[0] for flow in flows]
+        states = found.states
+        if any(law.places is not None or law.scale is not None for law in laws):
+            states = np.array([law.into(each) for law, each in zip(laws, states, strict=True)])
+        constants = np.array([law.constants for law in laws])
+        return _averages(flows[0], np.ascontiguousarray(states), constants, found.reached)
     errors = np.full(found.states.shape[:2], np.nan)
     for number, (flow, run) in enumerate(zip(flows, found.runs, strict=True)):
         if run.reached:

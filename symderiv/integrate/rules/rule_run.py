@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
@@ -133,6 +134,12 @@ class RuleFlow(Flow):
             self.layout, self.sizes, parameters, begin.size, summed,
             moments=rule.normalise == "sphere",
         )  # fmt: skip
+
+    def observing(self, observed: Observed) -> RuleFlow:
+        """Return this flow with other means of errors; what was computed of it is kept."""
+        twin = copy(self)
+        object.__setattr__(twin, "observed", observed)
+        return twin
 
     def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Return the generalisation errors of flat states, shape (P, S)."""
