@@ -113,7 +113,8 @@ class FormulaCheck(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of the command ``check``."""
         outcome, formula, right = self.found, self.formula, self.correct_form
-        mean, _, note = self.what.formula.partition(", ")
+        mean, _, note = self.what.formula.partition("], ")
+        mean = f"{mean.removesuffix(']')}]"  # functions of several arguments have commas, too
         return {
             "verdict": outcome.verdict,
             "max_relative_error": outcome.max_relative_error,

@@ -128,3 +128,17 @@ def test_a_formula_may_be_a_sympy_expression() -> None:
     with pytest.raises(InputError, match="unknown symbol q") as caught:
         sd.check("i2", sp.Symbol("q"), "erf")
     assert caught.value.argument == "formula"
+
+
+@pytest.mark.parametrize(
+    ("what", "activation", "said"),
+    [
+        ("x2*Max(0, x1)", None, "E[x2*Max(0, x1)] = c12/2"),
+        ("i2", "Max(-1, x)", "E[g(u)*g(v)] = c12/2, g(x) = Max(-1, x)"),
+        ("x*y", None, "E[x1*x2] = c12/2"),
+    ],
+)
+def test_a_checked_statement_has_its_equals_sign_behind_the_mean(
+    what: str, activation: str | None, said: str
+) -> None:
+    assert sd.check(what, "c12/2", activation).to_dict()["statement_text"] == said
