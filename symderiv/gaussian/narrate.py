@@ -1,4 +1,4 @@
-r"""The derivation of an expectation as steps: each rule in general form, with one application of it.
+r"""The derivation of an expectation as steps: each rule in general form, with one application.
 
 Equal applications are grouped: a step shows a representative one and says how often the rule was
 used.

@@ -113,8 +113,7 @@ def sign_mean4(r: Sequence[arb], bits: int) -> arb:
 
 
 def _nearby(r: Sequence[arb], bits: int) -> tuple[_Matrix, arb]:
-    """Return an exact positive definite matrix nearby, and a ball around 0 for the mean's change.
-    """
+    """Return an exact positive definite matrix nearby, and a ball for the mean's change."""
     if not all(value.is_finite() for value in r):
         raise ToleranceError("a correlation was not enclosed")
     middles = [_exact(value.mid()) for value in r]

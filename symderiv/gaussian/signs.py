@@ -28,7 +28,7 @@ from symderiv.gaussian.terms.views import View
 
 @dataclass
 class FormUse:
-    """How often a closed form was used, and its first use."""
+    """The first use of a closed form, and the number of its uses."""
 
     gaussian: Gaussian
     given: Conditions

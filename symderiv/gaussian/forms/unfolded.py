@@ -57,7 +57,9 @@ class Unfolded:
         return sp.Add(*(s * self._rational(w, given) for s, w in rational.items()))
 
     def _rational(self, weight: Weight, given: Conditions) -> sp.Expr:
-        """Return a weight over one denominator and factored, or as products of entries if shorter.
+        """Return a weight over one denominator and factored, or as products of entries.
+
+        The shorter form is taken.
         """
         algebra = self.g.algebra
         if not algebra.numeric and self._length(weight) > _LONG:
