@@ -124,8 +124,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 class _Parser:
-    """A parser of one formula in LaTeX, whose methods each read one construct and move behind it.
-    """
+    """A parser of one formula in LaTeX, whose methods each read one construct."""
 
     def __init__(self, text: str, names: Mapping[str, str]) -> None:
         self.tokens = _tokens(text)
