@@ -142,7 +142,7 @@ def _joint_mean(size: int, levels: int, constants: int, kinked: bool, given: boo
     fields = [f"before[{n}] + factor[{n}, {last}] * t" for n in range(size)]
     fields += [f"left[{n}]" for n in range(linear * (linear + 1) // 2)]
     name = f"{'kinked_' if kinked else ''}joint_mean_{size}_{levels}_{constants}"
-    rule = "rule" if given else f"JOINT_{'PANELS' if kinked else 'RULE'}"
+    rule = "rule" if given else "JOINT_RULE"
     arguments = ", ".join([*([rule] if given else []), moments, *numbers])
     sharpness = f"sharpness({', '.join(numbers)})" if numbers else "1.0"
     return f'''def {"ruled_" if given else ""}{name}({arguments}):

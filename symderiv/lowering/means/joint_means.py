@@ -68,7 +68,7 @@ _COARSER = JOINT_STEPS[2:6]
 """Steps that are tried before the finest one: what three of them in turn give alike is known, as
 errors of equal steps of a smooth function fall faster than any power of the step."""
 _NUMBER = sp.Symbol("number", real=True)
-_NAMES = {False: "JOINT_RULE", True: "JOINT_PANELS"}
+_RULE = "JOINT_RULE"
 
 
 @dataclass(frozen=True)
@@ -194,6 +194,8 @@ class Joint:
         what, how = f"What {name} averages.", f"Mean of {integrand} by quadrature."
         found = [ScalarFunction(integrand, self.arguments, (), self.integrand, what, as_value=True)]
         names = [("integrand", integrand)]
+        if not ruled:
+            names.append((_RULE, _rule_of(name)))
         if self.constants:
             sharp, told = f"sharpness_{name}", f"How many times sharper constants make {integrand}."
             found.append(
@@ -249,22 +251,27 @@ class Joint:
             raise NotYetError(f"it depends on {names}: more than {MOST_CONSTANTS} numbers")
 
 
+def _rule_of(name: str) -> str:
+    """Return what the rule of a mean is called in modules."""
+    return name.replace("joint", _RULE)
+
+
 class JointMeans:
-    """The functions by quadrature of one system, with the rule that they share.
+    """The functions by quadrature of one system, each with a rule of its own.
 
     Attributes:
         functions: The functions by name.
         names: What each joint function is called.
         error: The largest error found, times a safety factor; zero without such means.
         rules: Step, or longest panel, and reach, in units of the fields and in standard deviations,
-            for smooth functions and for those with kinks.
+            of each joint function.
     """
 
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
         self.names: dict[Joint, str] = {}
         self._known: dict[Joint, tuple[str, Placing]] = {}
-        self.error, self.rules = 0.0, dict[bool, tuple[float, float]]()
+        self.error, self.rules = 0.0, dict[Joint, tuple[float, float]]()
 
     @property
     def constants(self) -> dict[str, float | tuple[float, ...]]:
@@ -272,7 +279,7 @@ class JointMeans:
         if not self.names:
             return {}
         return {
-            **{_NAMES[kind]: joint_rule(*rule, kind) for kind, rule in self.rules.items()},
+            **self._numbers(lambda step, reach: (step, reach)),
             "JOINT_ERROR": self.error,
             "JOINT_LARGEST_VARIANCE": LARGEST_VARIANCE,
         }
@@ -280,15 +287,21 @@ class JointMeans:
     @property
     def finer(self) -> dict[str, tuple[float, ...]]:
         """The constants that are much finer rules."""
-        return {
-            _NAMES[kind]: joint_rule(0.7 * step, reach + 1.5, kind)
-            for kind, (step, reach) in self.rules.items()
-        }
+        return self._numbers(lambda step, reach: (0.7 * step, reach + 1.5))
 
     @property
     def crude(self) -> dict[str, tuple[float, ...]]:
         """The constants that are rules of a few points, whatever the moments."""
-        return {_NAMES[kind]: joint_rule(1e9, 1.0, kind) for kind in self.rules}
+        return self._numbers(lambda step, reach: (1e9, 1.0))
+
+    def _numbers(
+        self, of: Callable[[float, float], tuple[float, float]]
+    ) -> dict[str, tuple[float, ...]]:
+        """Return the constants that are rules, from other steps and reaches for those chosen."""
+        return {
+            _rule_of(self.names[joint]): joint_rule(*of(*rule), bool(joint.gaps))
+            for joint, rule in self.rules.items()
+        }
 
     def mean(
         self, joint: Joint, covariance: Sequence[Sequence[sp.Expr]], means: Sequence[sp.Expr]
@@ -329,8 +342,7 @@ class JointMeans:
         return self._named(joint), Placing(1, tuple(range(joint.size)), joint.constants)
 
     def with_slopes(self) -> JointMeans:
-        """Return the same means with their derivatives by all arguments, by Price's theorem; the
-        rule that they share serves these too.
+        """Return the same means with their derivatives by all arguments, by Price's theorem.
 
         Raises:
             NotYetError: A derivative has no such mean.
@@ -357,10 +369,7 @@ class JointMeans:
     def _named(self, joint: Joint) -> str:
         if joint not in self.names:
             joint.refuse_many()
-            (step, reach), error = rule_for(joint)
-            kinked = bool(joint.gaps)
-            finest, farthest = self.rules.get(kinked, (step, reach))
-            self.rules[kinked] = min(step, finest), max(reach, farthest)
+            self.rules[joint], error = rule_for(joint)
             self.error = max(error, self.error)
             number = len(self.names) + 1
             name = self.names[joint] = f"joint_{number}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -208,8 +208,8 @@ def error_of_panels(
 ) -> float:
     """Return the largest error of a mean that the polynomials of a panel away from kinks leave.
 
-    Panels grow with the distance from the nearest kink, as those of ``smoothed`` do. That suits
-    functions that vary less there; derivatives of error functions vary as much everywhere.
+    The panels of ``smoothed`` grow with the distance from the nearest kink. That suits functions
+    that vary less there; derivatives of error functions vary as much everywhere.
 
     Args:
         factor: A function of the field.
@@ -217,12 +217,21 @@ def error_of_panels(
         scale: The distance on which it varies, which gives the first panel.
         variance: That of the field.
     """
+    # takes long to import, and only searches need it
+    from symderiv.numerics.quadratures.smoothed import _FAR_PANELS, _cells_away
+
     nodes, between = (np.cos(np.pi * (np.arange(12) + shift) / 12) for shift in (0.5, 0.0))
     ends = (-math.inf, *(0.5 * (a + b) for a, b in itertools.pairwise(kinks)), math.inf)
+    cells = np.empty(_FAR_PANELS, dtype=np.int64)
+    edges = 0.15 * scale * np.r_[0, cells[: _cells_away(scale, 0.0, cells)]]
     largest = 0.0
     for kink, *around in zip(kinks, ends, ends[1:], strict=False):
         for sign, end in zip((-1.0, 1.0), around, strict=True):
-            for edge, length in _panels(scale, min(sign * (end - kink), 6.0 * math.sqrt(variance))):
+            farthest = min(sign * (end - kink), 6.0 * math.sqrt(variance))
+            for edge, stop in itertools.pairwise(np.minimum(edges, farthest)):
+                if edge == stop:
+                    continue
+                length = stop - edge
                 at, tried = (
                     kink + sign * (edge + 0.5 * length * (1.0 + t)) for t in (nodes, between)
                 )
@@ -233,16 +242,6 @@ def error_of_panels(
                 )
                 largest = max(largest, length * float(np.mean(weights * np.abs(found - exact))))
     return largest
-
-
-def _panels(scale: float, farthest: float) -> Iterator[tuple[float, float]]:
-    """Yield start and length of panels on one side of a kink."""
-    cell, edge = 0.15 * scale, 0.0
-    longest = 1.25 * scale if scale < 1.0 else math.inf
-    while edge < farthest:
-        length = max(math.floor(min(0.6 * (scale + edge), longest) / cell), 1) * cell
-        yield edge, min(length, farthest - edge)
-        edge += length
 
 
 def with_sectors(rule: MeanRule, sectors: tuple[float, float]) -> MeanRule:

@@ -12,8 +12,8 @@ panels in place of steps, laid out anew for every t given the earlier ones (see 
 they end at the planes that no later t moves, and grow out of the layers in which later t smooth the
 others, and of the lines in which two planes meet.
 
-``JOINT_RULE`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t
-(and radius of the sphere); ``JOINT_PANELS`` has the numbers of ``kinked_mean``. Pasted into
+The rule of each mean is a constant of the module: 0 step in units of the fields, 1 step in t, 2
+reach in t (and radius of the sphere); for panels the numbers of ``kinked_mean``. Pasted into
 generated modules; ``templates`` writes a function for each number of fields.
 """
 

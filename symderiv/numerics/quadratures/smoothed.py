@@ -208,18 +208,13 @@ def _far_panels(
     """
     kink, left, right = around
     start = 6.0 * _PANEL * width
-    cell = 0.15 * (scale + start)
-    # factors that vary on a scale below one do so everywhere: their panels must not grow
-    longest = 1.25 * scale if scale < 1.0 else math.inf
+    cell, ends = 0.15 * (scale + start), np.empty(_FAR_PANELS, dtype=np.int64)
     table[_NUMBERS], table[_NUMBERS + 1] = start, 1.0 / cell
     table[_NUMBERS + 2] = 1.0 / (_PANEL * width)
-    k, used = 0, 0
-    while k < _FAR_PANELS and used < 128:
+    used = 0
+    for k in range(_cells_away(scale, start, ends)):
         edge = start + used * cell
-        cells = max(math.floor(min(0.6 * (scale + edge), longest) / cell), 1)
-        if k == _FAR_PANELS - 1 or used + cells > 128:
-            cells = 128 - used
-        length, share = cells * cell, width / (scale + edge)
+        length, share = (ends[k] - used) * cell, width / (scale + edge)
         for side in range(2):
             sign, most = (1.0, right) if side == 0 else (-1.0, left)
             panel, own = side * _FAR_PANELS + k, min(length, most - edge)
@@ -229,10 +224,26 @@ def _far_panels(
                 _far_panel(kind, kink + sign * edge, sign * own, width, share, table, panel)
             table[_NUMBERS + 3 + 2 * panel] = 2.0 / own
             table[_NUMBERS + 4 + 2 * panel] = 2.0 * edge / own + 1.0
-        for q in range(used, used + cells):
+        for q in range(used, ends[k]):
             table[_CELLS + q] = k
-        used += cells
+        used = ends[k]
+
+
+def _cells_away(scale: float, start: float, ends: np.ndarray) -> int:
+    """Write at which of 128 cells each panel away from a kink ends; return how many panels there
+    are. They begin at a distance ``start``, and a cell is 0.15 of this and the scale.
+    """
+    cell, k, used = 0.15 * (scale + start), 0, 0
+    # factors that vary on a shorter scale than usual do so everywhere
+    longest = 1.25 * scale if scale < 1.0 else math.inf
+    while k < _FAR_PANELS and used < 128:
+        length = min(0.6 * (scale + start + used * cell), longest)
+        used = min(used + max(math.floor(length / cell), 1), 128)
+        if k == _FAR_PANELS - 1:
+            used = 128
+        ends[k] = used
         k += 1
+    return k
 
 
 def _far_panel(

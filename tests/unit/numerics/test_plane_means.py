@@ -16,8 +16,7 @@ import symderiv.numerics.quadratures.plane_lines as plane_lines
 import symderiv.numerics.quadratures.plane_mean as plane
 import symderiv.numerics.quadratures.polar_mean as polar
 import symderiv.numerics.quadratures.smoothed as smoothed
-from symderiv.lowering.means.quadrature_rules import SCALES, error_of_panels
-from symderiv.lowering.means.quadrature_rules import _panels as _panels_away
+from symderiv.lowering.means.quadrature_rules import error_of_panels
 
 RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0, 0.0])
 FACTORS = {
@@ -519,22 +518,3 @@ def test_the_scale_is_measured() -> None:
     assert errors["Gaussian", 1.0] > 5e-11 > 2e-11 > errors["Gaussian", 0.75]
     assert errors["softsign", 1.0] < 5e-12
     assert errors["pieces", 1.0] < 1e-14
-
-
-@pytest.mark.parametrize("scale", SCALES)
-def test_the_scale_is_measured_on_the_panels_that_tables_have(scale: float) -> None:
-    """Of a layer that is no wider than rounding, as far as tables are needed at variance 2.
-
-    Whole numbers of cells may be one less after rounding.
-    """
-    farthest = 6 * math.sqrt(2)
-    table = np.zeros(smoothed._TABLE)
-    smoothed._smoothed_table(7, np.zeros(1), 1e-12, farthest, scale, table)
-    for side, first in (("right", 0), ("left", smoothed._FAR_PANELS)):
-        for n, (start, length) in enumerate(_panels_away(scale, farthest)):
-            at = smoothed._NUMBERS + 3 + 2 * (first + n)
-            own = 2 / table[at]
-            cell = 0.15 * scale
-            assert 0.5 * own * (table[at + 1] - 1) == pytest.approx(start, abs=2.01 * cell), side
-            if start + length < farthest:
-                assert own == pytest.approx(length, abs=1.01 * cell), side

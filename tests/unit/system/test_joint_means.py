@@ -75,18 +75,21 @@ def test_what_the_rules_do_not_serve_is_refused(joint: Joint, words: str) -> Non
         JointMeans()._named(joint)
 
 
-def test_a_system_shares_its_finest_rule_and_its_largest_error() -> None:
+def test_each_function_has_its_own_rule_and_a_system_its_largest_error() -> None:
     means = JointMeans()
     assert means.constants == {}
     easy, hard = Joint(sp.tanh(Z[0] / 2), 1, 1), Joint(sp.tanh(3 * Z[0] / 2) ** 2, 1, 1)
     names = [means._named(each) for each in (easy, hard, easy)]
     assert names == ["joint_1", "joint_2", "joint_1"]
     ((one, reach), e1), ((two, far), e2) = rule_for(easy), rule_for(hard)
+    assert two < one
     assert means.constants == {
-        "JOINT_RULE": (min(one, two), 1.1 * min(one, two), max(reach, far)),
+        "JOINT_RULE_1": (one, 1.1 * one, reach),
+        "JOINT_RULE_2": (two, 1.1 * two, far),
         "JOINT_ERROR": max(e1, e2),
         "JOINT_LARGEST_VARIANCE": 2.0,
     }
+    assert means.finer["JOINT_RULE_2"] == (0.7 * two, 1.1 * (0.7 * two), far + 1.5)
     assert list(means.functions) == ["integrand_1", "joint_1", "integrand_2", "joint_2"]
 
 
@@ -281,11 +284,12 @@ def test_fields_of_a_polynomial_come_last_in_a_joint_mean() -> None:
     order = [vb, vc, va]
     triangle = [order[i].dot(order[j]) for i in range(3) for j in range(i, 3)]
     assert taken == sp.Function("joint_1")(*triangle, 1, 0, 0)
-    assert means.joints.functions["joint_1"].names == (("integrand", "integrand_1"),)
+    names = (("integrand", "integrand_1"), ("JOINT_RULE", "JOINT_RULE_1"))
+    assert means.joints.functions["joint_1"].names == names
     # compiled code hands the integrand to the rule, and calls the mean with all of its arguments
     assert function.as_value
-    names = "c11 c12 c13 c22 c23 c33 b1 b2 b3"
-    assert " ".join(map(str, means.joints.functions["joint_1"].arguments)) == names
+    arguments = " ".join(map(str, means.joints.functions["joint_1"].arguments))
+    assert arguments == "c11 c12 c13 c22 c23 c33 b1 b2 b3"
     assert means.joints.functions["joint_1"].template == "joint_mean_3_1_0"
 
 
