@@ -905,7 +905,7 @@ def _vectors4(c):
     """Return vectors with the given inner products, and the volume they span."""
     scaled, (s1, s2, s3, s4) = _scaled4(c)
     c11, c22, c33, c44 = scaled[0], scaled[4], scaled[7], scaled[9]
-    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # not a number where they are not
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # NaN where a variance is NaN
     (l11, l21, l31, l41), rests, scale = _first_of_four(scaled, least)
     n22, n23, n24, n33, n34, n44 = rests
     # The pivot is the field with the largest residual variance, relative to its own variance.

@@ -83,7 +83,7 @@ Floats = NDArray[np.float64]
 _SIDE = 2.25
 """The widest panels of a line before it is cut."""
 REPLICATES = 32
-"""Independent randomisations; their spread has one degree of freedom less."""
+"""The number of independent randomisations; their spread has one degree of freedom less."""
 STRETCH = 1.25
 """Variance of the drawn points: more of them lie where growing activations have their weight."""
 LIMIT = 7.995461295901472

@@ -28,9 +28,9 @@ from symderiv.lowering.solver_files import SolverText
 __all__ = ["GeneratedError", "check_generated"]
 
 MOST_WORK = 300
-"""Turns of the innermost loop of a mean, with more of which fewer numbers are asked for."""
+"""Modules with more iterations of a mean's innermost loop are compared at fewer states."""
 ROUNDING = 1e-9
-"""The rounding errors of rates that are allowed, in parts of the largest rate."""
+"""The allowed rounding error of rates, relative to the largest rate."""
 LATTICE = 1e-7
 """The relative rounding error that is allowed where the module's means use a lattice."""
 

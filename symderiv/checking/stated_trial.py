@@ -30,10 +30,10 @@ REACHES = 9.0, 14.0
 """The distances to which these points reach. Functions that grow like exponentials have their
 weight beyond the first."""
 ENOUGH = 1e-7
-"""Points whose numbers agree so far, in parts of the largest number, reach far enough."""
+"""The relative difference below which averages over fine and coarse points count as equal."""
 UNRESOLVED = 1e-2
-"""The same: if some number of a plane differs by more, its points do not resolve the activations,
-other numbers may agree by chance, and a lattice says more."""
+"""If an average over a plane differs by more than this, its points do not resolve the activations;
+other averages may agree by chance, so that a lattice is used instead."""
 EXAMPLES = 1024
 """Points of a lattice, in each of its randomisations."""
 LABEL_NOISE = 0.5

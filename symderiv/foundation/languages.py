@@ -62,4 +62,4 @@ LANGUAGES: Final[Mapping[str, ExportLanguage]] = {
 }
 
 PROGRAMS: Final = {name: each for name, each in LANGUAGES.items() if each.printer}
-"""Those of programs."""
+"""The languages in which sources are programs."""

@@ -81,7 +81,7 @@ OTHER_NAMES: Final = {
     "phase_diagram": "map",
     "codegen": "generate",
 }
-"""Names of other libraries and letters of papers, with the words that symderiv has for them."""
+"""Names used by other libraries or papers, with symderiv's names for the same things."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

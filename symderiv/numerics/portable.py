@@ -21,7 +21,7 @@ from symderiv.numerics.nodes import gauss_legendre
 
 HALF = sp.Rational(1, 2)
 LEAST = sp.Rational(1, 10**30)
-"""The number that stands for a vanishing volume."""
+"""The positive number that replaces a vanishing volume or mean in divisions."""
 SAME_FIELD = 1 - sp.Rational(1, 2 * 10**15)
 """Fields with at least this correlation count as equal: it is 1 up to rounding."""
 

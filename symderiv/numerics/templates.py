@@ -185,6 +185,6 @@ def _planes(levels: int, numbers: list[str]) -> str:
 
 
 def _moments(size: int) -> tuple[list[str], list[str]]:
-    """Return the names of the covariances and of the means of so many fields."""
+    """Return the names of the covariances and of the means of this many fields."""
     pairs = combinations_with_replacement(range(1, size + 1), 2)
     return [f"c{i}{j}" for i, j in pairs], [f"b{i}" for i in range(1, size + 1)]

@@ -393,7 +393,7 @@ def _fields3(c11, c12, c13, c22, c23, c33):
     c11, c12, c13 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3
     c22, c23, c33 = c22 * s2 * s2, c23 * s2 * s3, c33 * s3 * s3
     n22, n23, n33, scale = (c22, 0.0), (c23, 0.0), (c33, 0.0), 1.0
-    least = _LEAST_PART + 0.0 * (c11 + c22 + c33)  # not a number where they are not
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33)  # NaN where a variance is NaN
     l11, l21, l31 = least, 0.0, 0.0
     if c11 > 0.0:
         l11 = math.sqrt(c11)
@@ -475,7 +475,7 @@ def _vectors4(c):
     """Return vectors with the given inner products, and the volume they span."""
     scaled, (s1, s2, s3, s4) = _scaled4(c)
     c11, c22, c33, c44 = scaled[0], scaled[4], scaled[7], scaled[9]
-    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # not a number where they are not
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # NaN where a variance is NaN
     (l11, l21, l31, l41), rests, scale = _first_of_four(scaled, least)
     n22, n23, n24, n33, n34, n44 = rests
     # The pivot is the field with the largest residual variance, relative to its own variance.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 _POLYNOMIAL = (sp.Abs, sp.Max, sp.Min)
-# exp(f) with f growing faster than this power has no Gaussian expectation.
+# If f grows faster than this power, exp(f) has no Gaussian expectation.
 _FASTER = 2.5
 
 

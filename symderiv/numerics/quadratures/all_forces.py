@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
         _Three,
     )
 
-_MOST_SMOOTH = 4  # at most so many variables are integrated one by one
+_MOST_SMOOTH = 4  # the most variables that are integrated one by one, else along a lattice
 _MOST_KINKED = 2
 
 

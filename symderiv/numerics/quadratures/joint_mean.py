@@ -28,8 +28,8 @@ from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
 
 _PARALLEL = 1e-14  # relative differences of two slopes below this are rounding
 _AT_A_LAYER = 512  # points of panels on both sides of the narrowest layers
-_MOST = 1e8  # so many points of a mean take a few seconds
-_WIDEST = 9.0  # errors are stated for fields with up to so many times the unit's points for each t
+_MOST = 1e8  # this many points of a mean take a few seconds
+_WIDEST = 9.0  # stated errors hold for fields that need up to this many times ``unit`` points per t
 
 
 def _too_many(points: float, unit: float, levels: int) -> bool:

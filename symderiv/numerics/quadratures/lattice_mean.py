@@ -327,7 +327,7 @@ def _fine_steps(network: _Network, slope: np.ndarray) -> tuple[float, float]:
 
 
 def _size_of_lattice(dimensions: int) -> tuple[int, int]:
-    """Return the number of points of the lattice in so many variables, and its generator."""
+    """Return the number of points of the lattice in this many variables, and its generator."""
     if dimensions < 2:
         return 251, 1
     kind = 0 if dimensions < 4 else 7

@@ -556,8 +556,7 @@ def _means_of_plane(
         pair: These fields; both the same where they span a line.
         covariance: The covariance of all fields.
         means: Shape (3, fields, fields): with the first slope squared, both, the second squared.
-        asked: The first field whose means are asked for; unless 0, only means of two different
-            fields are.
+        asked: The first field whose means are asked for; if not 0, of two different fields only.
     """
     (i, j), fields, several = pair, kinds.size, _most_kinks(kinds)
     parts, kinks = _parts_in_plane(covariance, i, j), np.empty((fields, several))

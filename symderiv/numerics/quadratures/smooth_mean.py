@@ -695,7 +695,7 @@ def _rows_of(
         size, kept = (points - 1) // 2, 1
     kernel = _kernel(rest / cell, step, half, orders)
     values = _values_on(kind, bias, cell, phases // kept * size + half * apart)
-    width = 2 * size // kept + 10  # eight points at a time may be behind the last
+    width = 2 * size // kept + 10  # room behind the last point, as eight points are read at a time
     coefficients, table = np.empty(values.shape), np.empty((rows.shape[0], kept * width))
     if not near and not direct:
         _coefficients(values, coefficients)

@@ -230,11 +230,13 @@ def _far_panels(
 
 
 def _cells_away(scale: float, start: float, ends: np.ndarray) -> int:
-    """Write at which of 128 cells each panel away from a kink ends; return how many panels there
-    are. They begin at a distance ``start``, and a cell is 0.15 of this and the scale.
+    """Write at which of 128 cells each panel away from a kink ends; return the number of panels.
+
+    The panels begin at a distance ``start``, and a cell is 0.15 times the sum of this and the
+    scale.
     """
     cell, k, used = 0.15 * (scale + start), 0, 0
-    # factors that vary on a shorter scale than usual do so everywhere
+    # factors that vary on a scale below one do so everywhere: their panels must not grow
     longest = 1.25 * scale if scale < 1.0 else math.inf
     while k < _FAR_PANELS and used < 128:
         length = min(0.6 * (scale + start + used * cell), longest)
