@@ -100,17 +100,17 @@ def read_pasted(
             2000 characters per piece and 8000 in all: the formula, or definitions and the formula,
             separated by semicolons, rows or "where", ``A_4 = ...; A_0 = ...; A_0/A_4``. Definitions
             may use one another and come in any order. The formula is the piece without an equals
-            sign; if each piece has one, the one with the name that is asked, else the one whose
-            left side no other uses (of several: an integral I_k, else the last). Of several equal
-            sides the last is read; definitions that are not used are not.
-        names: What may occur, as written without subscript marks (``"C12"``), and the variable
-            that it stands for (``"c12"``).
+            sign; if each piece has one, the one that defines ``asked``, else the one whose left
+            side no other piece uses (of several: an integral I_k, else the last). In a chain of
+            equations the last side is read; unused definitions are ignored.
+        names: The names that may occur, without subscript marks (``"C12"``), and the variables
+            that they stand for (``"c12"``).
         where: More definitions, ``NAME=FORMULA``.
         macros: LaTeX macros, ``\\erf=\\operatorname{erf}``; those that the text defines count too.
-        asked: The name of what the formula is to be, ``"I3"``, if it has one.
+        asked: The name of the quantity that the formula should define, ``"I3"``, if it has one.
 
     Returns:
-        Trees for :func:`build_formula`, and what stood beside them.
+        Trees for :func:`build_formula`, with left side and notes.
 
     Raises:
         FormulaError: Not readable; one line that names the token and its position in its piece.

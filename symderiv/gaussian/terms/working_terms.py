@@ -52,7 +52,7 @@ class Affine:
 
 @dataclass(frozen=True)
 class TermKey:
-    """All parts of a term apart from its coefficient; terms with equal keys are added."""
+    """The parts of a term apart from its coefficient; terms with equal keys are added."""
 
     powers: tuple[int, ...]
     exponent: sp.Expr = sp.S.Zero

@@ -142,7 +142,7 @@ def _sum(sign: float, first: Floats, second: Floats, form: Floats) -> None:
 
 @compiled(forceinline=True)
 def _product(first: Floats, second: Floats, form: Floats, room: Floats) -> None:
-    """Write the form of a product; room: (6, w).
+    """Write the form of a product; ``room`` is scratch space of shape (6, w).
 
     Of the deviations u and v, uv = ((u + v)² - (u - v)²)/4 with two squares in [0, r²], which is
     narrow if u and v have the same parts; v is scaled so that both are of one size.

@@ -34,7 +34,7 @@ _Rows = list[list[arb]]
 
 
 def weighted_sum(polynomial: Polynomial, places: _Rows, weights: _Rows, precision: arb_mat) -> arb:
-    """Return the sum for one to four variables.
+    """Return the sum over all combinations of nodes of one to four variables.
 
     Args:
         polynomial: Powers of the variables and their coefficients c_k.
