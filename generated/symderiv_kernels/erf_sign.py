@@ -627,7 +627,7 @@ def _unit_scale(variance):
 
 @_compiled
 def _two_product(a, b):
-    """Return product and its rounding error: a b = high + low exactly."""
+    """Return a product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -641,7 +641,7 @@ def _two_product(a, b):
 
 @_compiled
 def _two_difference(a_high, a_low, b_high, b_low):
-    """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
+    """Return (a_high + a_low) - (b_high + b_low) as a double and its remainder."""
     s = a_high - b_high
     t = s - a_high
     low = ((a_high - (s - t)) - (b_high + t)) + (a_low - b_low)
@@ -665,9 +665,7 @@ def _angle(along, across):
 
 @_compiled
 def _root_of_minor(c11, c12, c22):
-    """Return root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive
-    cone.
-    """
+    """Return sqrt(c11 c22 - c12**2), the area that two fields span; 0 outside the positive cone."""
     s1, s2 = _unit_scale(c11), _unit_scale(c22)
     minor = _minor(c11 * s1 * s1, c22 * s2 * s2, c12 * s1 * s2, c12 * s1 * s2)[0]
     return math.sqrt(max(minor, 0.0)) / (s1 * s2)

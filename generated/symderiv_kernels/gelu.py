@@ -694,7 +694,7 @@ def _unit_scale(variance):
 
 @_compiled
 def _two_product(a, b):
-    """Return product and its rounding error: a b = high + low exactly."""
+    """Return a product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -708,7 +708,7 @@ def _two_product(a, b):
 
 @_compiled
 def _two_difference(a_high, a_low, b_high, b_low):
-    """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
+    """Return (a_high + a_low) - (b_high + b_low) as a double and its remainder."""
     s = a_high - b_high
     t = s - a_high
     low = ((a_high - (s - t)) - (b_high + t)) + (a_low - b_low)
@@ -736,21 +736,19 @@ def _minor_of_doubled(a, b, c, d):
 
 @_compiled
 def _arcsine(variance_product_minus_square, covariance):
-    """asin of a correlation, from the covariance and the 2 x 2 determinant."""
+    """Return asin of a correlation, from the covariance and the 2 x 2 determinant."""
     return math.atan2(covariance, math.sqrt(max(variance_product_minus_square, 0.0)))
 
 
 @_compiled
 def _determinant3(a, b, c, ab, ac, bc):
-    """3 x 3 determinant over a, in plain doubles: it only chooses which field to scale."""
+    """Return the 3 x 3 determinant over a in doubles, only to choose which field to scale."""
     return (a * b - ab * ab) * (a * c - ac * ac) / a - (a * bc - ab * ac) ** 2 / a
 
 
 @_compiled
 def _summed_angles(nodes, count, path):
-    """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
-    weights.
-    """
+    """Return the integrand summed over nodes (squared cosines, squared sines, weights)."""
     d, r, p, start, end = path
     total = 0.0
     for n in range(count):
@@ -779,7 +777,7 @@ def _scaled4(c):
 
 @_compiled
 def _least_determined_last(c):
-    """Exchange fields: the one least determined by the other three has the shortest path."""
+    """Put the field that the others determine least last: its path is the shortest."""
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
     without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
@@ -808,7 +806,7 @@ def _minors_of_pairs(c):
 
 @_compiled
 def _mean_of_merged(c, minors):
-    """Return the mean where two fields are equal or opposite, so that two others are left."""
+    """Return the mean where two fields are equal or opposite, so that two others remain."""
     _, c12, c13, c14, _, c23, c24, _, c34, _ = c
     d12, d13, d14, d23, d24, d34 = minors
     side = 0.6366197723675814  # 2/pi
@@ -830,7 +828,7 @@ def _mean_of_merged(c, minors):
 def _path_of(c, minors):
     """Return d, r, p, N and N' of the path, and the least variance that a field keeps on it.
 
-    The singularities that are nearest and farthest are at 1 and 1/sqrt(variance).
+    The nearest and farthest singularities are at 1 and 1/sqrt(variance).
     """
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     d12, d13, d14, d23, d24, d34 = minors
@@ -864,10 +862,11 @@ def _path_of(c, minors):
 
 @_compiled
 def _ends_of(variance, least):
-    """Return to which log(sigma) panels go, and where the integrand is nothing any more.
+    """Return the log(sigma) at which panels end, and the one beyond which the integrand is
+    negligible.
 
     Args:
-        variance: The least that a field keeps.
+        variance: The least variance that a field keeps on the path.
         least: The smallest p.
     """
     reach = 1e3
@@ -879,7 +878,7 @@ def _ends_of(variance, least):
 
 @_compiled
 def _integrated_angles(path, variance):
-    """Return the integral over sigma."""
+    """Return the integral over sigma, from 0 to infinity."""
     p = path[2]
     reach, farthest = _ends_of(variance, min(p[0], p[1], p[2]))
     finish = max(min(reach, farthest), _BEGIN)
@@ -916,7 +915,7 @@ def _integrated_angles(path, variance):
 
 @_compiled
 def _mean_of_signs(c):
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+    """Return E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
 
     Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
     outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
@@ -935,5 +934,5 @@ def _mean_of_signs(c):
 
 @_compiled
 def sign_mean4(r12, r13, r14, r23, r24, r34):
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
+    """Return E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
     return _mean_of_signs((1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0))

@@ -585,7 +585,7 @@ def _unit_scale(variance):
 
 @_compiled
 def _two_product(a, b):
-    """Return product and its rounding error: a b = high + low exactly."""
+    """Return a product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -599,7 +599,7 @@ def _two_product(a, b):
 
 @_compiled
 def _two_difference(a_high, a_low, b_high, b_low):
-    """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
+    """Return (a_high + a_low) - (b_high + b_low) as a double and its remainder."""
     s = a_high - b_high
     t = s - a_high
     low = ((a_high - (s - t)) - (b_high + t)) + (a_low - b_low)
@@ -627,21 +627,19 @@ def _minor_of_doubled(a, b, c, d):
 
 @_compiled
 def _arcsine(variance_product_minus_square, covariance):
-    """asin of a correlation, from the covariance and the 2 x 2 determinant."""
+    """Return asin of a correlation, from the covariance and the 2 x 2 determinant."""
     return math.atan2(covariance, math.sqrt(max(variance_product_minus_square, 0.0)))
 
 
 @_compiled
 def _determinant3(a, b, c, ab, ac, bc):
-    """3 x 3 determinant over a, in plain doubles: it only chooses which field to scale."""
+    """Return the 3 x 3 determinant over a in doubles, only to choose which field to scale."""
     return (a * b - ab * ab) * (a * c - ac * ac) / a - (a * bc - ab * ac) ** 2 / a
 
 
 @_compiled
 def _summed_angles(nodes, count, path):
-    """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
-    weights.
-    """
+    """Return the integrand summed over nodes (squared cosines, squared sines, weights)."""
     d, r, p, start, end = path
     total = 0.0
     for n in range(count):
@@ -670,7 +668,7 @@ def _scaled4(c):
 
 @_compiled
 def _least_determined_last(c):
-    """Exchange fields: the one least determined by the other three has the shortest path."""
+    """Put the field that the others determine least last: its path is the shortest."""
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
     without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
@@ -699,7 +697,7 @@ def _minors_of_pairs(c):
 
 @_compiled
 def _mean_of_merged(c, minors):
-    """Return the mean where two fields are equal or opposite, so that two others are left."""
+    """Return the mean where two fields are equal or opposite, so that two others remain."""
     _, c12, c13, c14, _, c23, c24, _, c34, _ = c
     d12, d13, d14, d23, d24, d34 = minors
     side = 0.6366197723675814  # 2/pi
@@ -721,7 +719,7 @@ def _mean_of_merged(c, minors):
 def _path_of(c, minors):
     """Return d, r, p, N and N' of the path, and the least variance that a field keeps on it.
 
-    The singularities that are nearest and farthest are at 1 and 1/sqrt(variance).
+    The nearest and farthest singularities are at 1 and 1/sqrt(variance).
     """
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     d12, d13, d14, d23, d24, d34 = minors
@@ -755,10 +753,11 @@ def _path_of(c, minors):
 
 @_compiled
 def _ends_of(variance, least):
-    """Return to which log(sigma) panels go, and where the integrand is nothing any more.
+    """Return the log(sigma) at which panels end, and the one beyond which the integrand is
+    negligible.
 
     Args:
-        variance: The least that a field keeps.
+        variance: The least variance that a field keeps on the path.
         least: The smallest p.
     """
     reach = 1e3
@@ -770,7 +769,7 @@ def _ends_of(variance, least):
 
 @_compiled
 def _integrated_angles(path, variance):
-    """Return the integral over sigma."""
+    """Return the integral over sigma, from 0 to infinity."""
     p = path[2]
     reach, farthest = _ends_of(variance, min(p[0], p[1], p[2]))
     finish = max(min(reach, farthest), _BEGIN)
@@ -807,7 +806,7 @@ def _integrated_angles(path, variance):
 
 @_compiled
 def _mean_of_signs(c):
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+    """Return E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
 
     Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
     outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
@@ -832,7 +831,7 @@ def _angle(along, across):
 
 @_compiled
 def _bounded(part, pivot):
-    """No field has a larger part along a pivot than the pivot itself (up to the scale of two)."""
+    """Return a part along a pivot, cut at twice the pivot, which only rounding can exceed."""
     return max(min(part, 2.0 * pivot), -2.0 * pivot)
 
 
@@ -844,9 +843,7 @@ def _stretched4(x, s):
 
 @_compiled
 def _root_of_minor(c11, c12, c22):
-    """Return root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive
-    cone.
-    """
+    """Return sqrt(c11 c22 - c12**2), the area that two fields span; 0 outside the positive cone."""
     s1, s2 = _unit_scale(c11), _unit_scale(c22)
     minor = _minor(c11 * s1 * s1, c22 * s2 * s2, c12 * s1 * s2, c12 * s1 * s2)[0]
     return math.sqrt(max(minor, 0.0)) / (s1 * s2)
@@ -854,9 +851,10 @@ def _root_of_minor(c11, c12, c22):
 
 @_compiled
 def _first_of_four(c, least):
-    """Return the parts of four fields along the first, and covariances of what is left of 2 to 4.
+    """Return the components of four fields along the first, and residual covariances of 2 to 4.
 
-    These are in units of the last number. ``least`` is the part of a first field that is nothing.
+    The covariances are in units of the last number. ``least`` replaces the first component where
+    the first field vanishes.
     """
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     n22, n23, n24 = (c22, 0.0), (c23, 0.0), (c24, 0.0)
@@ -875,9 +873,9 @@ def _first_of_four(c, least):
 
 @_compiled
 def _last_of_four(rests, scale, c33, c44, least):
-    """Return the parts 22, 32, 42 of three fields, and 33, 43, 44 of the last two in their order.
+    """Return the components 22, 32, 42, and 33, 43, 44 of the last two fields in their order.
 
-    Whether field 4 comes before field 3 is the last that is returned.
+    The last value says whether field 4 comes before field 3.
     """
     n22, n23, n24, n33, n34, n44 = rests
     l22, l32, l42, l33, l43, l44 = least, 0.0, 0.0, least, 0.0, least
@@ -907,10 +905,10 @@ def _vectors4(c):
     """Return vectors with the given inner products, and the volume they span."""
     scaled, (s1, s2, s3, s4) = _scaled4(c)
     c11, c22, c33, c44 = scaled[0], scaled[4], scaled[7], scaled[9]
-    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # not a number where they are not
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # NaN where a variance is NaN
     (l11, l21, l31, l41), rests, scale = _first_of_four(scaled, least)
     n22, n23, n24, n33, n34, n44 = rests
-    # The pivot is the field of which the most is left, in parts of its own variance.
+    # The pivot is the field with the largest residual variance, relative to its own variance.
     swapped23 = n33[0] * c22 > n22[0] * c33
     if swapped23:
         n22, n33, n24, n34, l21, l31, c22, c33 = n33, n22, n34, n24, l31, l21, c33, c22
@@ -935,7 +933,7 @@ def _vectors4(c):
 
 @_compiled
 def _plane4(x, y):
-    """x ^ y in doubled precision, components 12, 13, 14, 23, 24, 34."""
+    """Return x ^ y in doubled precision, components 12, 13, 14, 23, 24, 34."""
     return (
         _minor(x[0], y[1], x[1], y[0]),
         _minor(x[0], y[2], x[2], y[0]),
@@ -957,7 +955,7 @@ def _alternating(a, x, b, y, c, z):
 
 @_compiled
 def _space4(p, z):
-    """p ^ z for a plane p, components 123, 124, 134, 234."""
+    """Return p ^ z for a plane p, components 123, 124, 134, 234."""
     return (
         _alternating(p[0], z[2], p[1], z[1], p[3], z[0]),
         _alternating(p[0], z[3], p[2], z[1], p[4], z[0]),
@@ -968,13 +966,13 @@ def _space4(p, z):
 
 @_compiled
 def _inner4(a, b):
-    """Inner product of three-dimensional subspaces of four-dimensional space."""
+    """Return the inner product of three-dimensional subspaces of four-dimensional space."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 
 
 @_compiled
 def _inner6(a, b):
-    """Inner product of planes of four-dimensional space."""
+    """Return the inner product of planes of four-dimensional space."""
     first = a[0][0] * b[0][0] + a[1][0] * b[1][0] + a[2][0] * b[2][0]
     return first + a[3][0] * b[3][0] + a[4][0] * b[4][0] + a[5][0] * b[5][0]
 

@@ -1,1 +1,1 @@
-"""Solver modules made, and compared with averaged increments of the statement before use."""
+"""Solver modules, made and then compared with averaged increments of the statement."""

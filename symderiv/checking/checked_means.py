@@ -21,10 +21,10 @@ _FACTOR = re.compile(r"([gh])('*)\((\w)\)")
 
 @dataclass(frozen=True)
 class CheckedMean:
-    """A scalar function of the module and the mean that it states.
+    """A scalar function of the module and the mean that its docstring states.
 
-    ``factors``: whether it is the teacher's, the order of its derivative, and its field.
-    ``biases``: of its fields, taken behind their covariances; none for a function without.
+    ``factors``: for each, whether it is the teacher's, the order of its derivative, and its field.
+    ``biases``: those of the fields, passed after the covariances; empty if the function takes none.
     """
 
     name: str
@@ -43,15 +43,15 @@ class CheckedMean:
 
     @property
     def fields(self) -> int:
-        """The number of distinct fields."""
+        """Return the number of distinct fields."""
         return max(field for *_, field in self.factors) + 1
 
 
 def check_means(module: CheckedModule) -> None:
-    """Hold every mean within its Hölder bound, and what its definition gives.
+    """Check that every mean is within its Hölder bound and agrees with its definition.
 
     Raises:
-        GeneratedError: One is not.
+        GeneratedError: One does not.
     """
     for mean in _means(module):
         error = module.stated_of_two if len(mean.factors) == 2 else module.stated
@@ -70,7 +70,7 @@ def check_means(module: CheckedModule) -> None:
 
 
 def check_activations(module: CheckedModule) -> None:
-    """Compare the activations and slopes that simulations take with their formulas.
+    """Compare the activations and slopes that simulations use with their formulas.
 
     Raises:
         GeneratedError: One differs.
@@ -97,10 +97,10 @@ def check_activations(module: CheckedModule) -> None:
 
 
 def check_derivatives(module: CheckedModule) -> None:
-    """Compare functions that say that they are derivatives of another one with differences.
+    """Compare functions that are stated to be derivatives of another one with finite differences.
 
     Raises:
-        GeneratedError: They are not.
+        GeneratedError: One differs.
     """
     step = 0.02 if module.quadrature else 1e-3
     for name, function in sorted(vars(module.names).items()):
@@ -127,7 +127,7 @@ def check_derivatives(module: CheckedModule) -> None:
 
 
 def _means(module: CheckedModule) -> Iterator[CheckedMean]:
-    """Yield functions whose factors are all functions (no derivative of a slope)."""
+    """Yield means whose factors are ordinary functions (no derivative of a slope that jumps)."""
     for name, function in sorted({**vars(module.fast), **vars(module.names)}.items()):
         if not re.match(r"(i\d|mean_\d)", name):
             continue
@@ -144,7 +144,7 @@ def _means(module: CheckedModule) -> Iterator[CheckedMean]:
 def _check_fast(
     module: CheckedModule, mean: CheckedMean, covariance: Floats, value: float, rounding: float
 ) -> None:
-    """Compare the function of the same name in the fast module, if it has one."""
+    """Compare a mean with the function of the same name in the fast module, if there is one."""
     other = replace(mean, function=getattr(module.fast, mean.name, mean.function)).at(covariance)
     if not abs(other - value) <= rounding:
         raise GeneratedError(
@@ -153,9 +153,9 @@ def _check_fast(
 
 
 def _sizes(module: CheckedModule, mean: CheckedMean, covariance: Floats) -> tuple[float, float]:
-    """Return the product of the factors' p-norms, p their number; the same less their means.
+    """Return the product of the factors' p-norms, p their number, and that of centred factors.
 
-    The first is Hölder's bound; the second does not see constants that are added to activations.
+    The first is Hölder's bound; the second does not grow with constants added to activations.
     """
     z = np.linspace(-12, 12, 4800)
     density = np.exp(-(z**2) / 2) / (2 * np.pi) ** 0.5 * (z[1] - z[0])
@@ -177,7 +177,9 @@ def _sizes(module: CheckedModule, mean: CheckedMean, covariance: Floats) -> tupl
 def _as_defined(
     module: CheckedModule, mean: CheckedMean, covariance: Floats, value: float, allowed: float
 ) -> None:
-    """Compare the mean with nested sums if they resolve it; an error stays where they are finer."""
+    """Compare a mean with nested sums, if these resolve it; an error counts if finer sums confirm
+    it.
+    """
     fields = []
     for place in range(mean.fields):
         own = [(teacher, order) for teacher, order, field in mean.factors if field == place]
@@ -207,7 +209,7 @@ def _as_defined(
 
 
 def _covariances(size: int) -> Iterator[Floats]:
-    """Yield two usual ones with correlations of either sign first, then almost aligned fields."""
+    """Yield two general ones with correlations of either sign, then two of nearly equal fields."""
     for seed, sign in ((10, 1), (20, -1), (30, 1), (40, -1)):
         rng = np.random.default_rng(seed + size)
         rows = rng.normal(size=(size, size + 2)) / (size + 2) ** 0.5

@@ -1,4 +1,4 @@
-"""A generated solver that is checked: its texts run as they stand, and how far it may be off."""
+"""A generated solver to be checked: its texts run as plain Python, and its allowed errors."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class GeneratedError(SymderivError):
 
 @dataclass(frozen=True)
 class CheckedModule:
-    """A solver and what it is judged by.
+    """A solver with the errors and functions by which it is judged.
 
     Attributes:
         names: The names of the readable module, as plain Python.
-        fast: The same of the fast one, which runs use.
-        functions: The activations on examples.
-        quadrature: Whether its means are rules of quadrature.
+        fast: Those of the fast module, which runs use.
+        functions: The activations at arrays of numbers.
+        quadrature: Whether its means are computed by quadrature.
         stated: Error of any mean of factors of order one, as the module states it.
-        stated_of_two: The same of the means of two factors, from which errors and drifts are made.
-        work: How often the innermost loop of the largest sum over a mixture turns.
+        stated_of_two: The stated error of means of two factors, which errors and drifts use.
+        work: The number of iterations of the innermost loop of the largest sum over a mixture.
     """
 
     names: SimpleNamespace
@@ -51,12 +51,12 @@ def checked_module(
 
     Args:
         text: Its modules.
-        problem: What it was derived for.
-        compiled: Its means by quadrature, where it has any.
+        problem: The problem for which it was derived.
+        compiled: Its means by quadrature, if it has any.
 
     Raises:
-        GeneratedError: Its means by quadrature are not those that were compiled, of which the error
-            was searched for.
+        GeneratedError: Its means by quadrature differ from the compiled ones, whose error was
+            searched for.
     """
     fast = _run(text.fast, compiled)
     names = _run(text.readable, compiled, fast)
@@ -82,12 +82,12 @@ def _run(
 
 
 def _at_once(names: SimpleNamespace) -> dict[str, Callable[..., None]]:
-    """Return NumPy's arcsines for a module's loop over them, after the loop was compared.
+    """Return NumPy's arcsines in place of a module's loop, after comparing both.
 
-    Sums over a mixture call it a thousand times, and in plain Python it would take most of a check.
+    Sums over a mixture call it a thousand times; in plain Python it would take most of a check.
 
     Raises:
-        GeneratedError: It gives something else.
+        GeneratedError: The loop's values differ.
     """
     loop = getattr(names, "_arcsines", None)
     if loop is None:
@@ -102,7 +102,7 @@ def _at_once(names: SimpleNamespace) -> dict[str, Callable[..., None]]:
         raise GeneratedError(f"_arcsines of {arguments[place]:.17g} are {angles[place]:.17g}")
 
     def arcsines(values: Floats, count: int) -> None:
-        """Replace the first numbers of an array, which holds whole groups of sixteen."""
+        """Replace the first numbers of an array, which must hold whole groups of sixteen."""
         if values.size < -(-count // 16) * 16:
             raise GeneratedError("an array of arcsines does not hold whole groups of sixteen")
         values[:count] = np.arcsin(values[:count])
@@ -113,8 +113,9 @@ def _at_once(names: SimpleNamespace) -> dict[str, Callable[..., None]]:
 def _same_rules(
     text: str, names: SimpleNamespace, compiled: CompiledMeans, fast: SimpleNamespace | None
 ) -> None:
-    """Say whether the module has what was compiled; a readable one may write functions of x in
-    its own way.
+    """Raise an error unless the module's quadrature is the one that was compiled.
+
+    A readable module may write functions of x in its own way if their values are the same.
     """
     wrong = [
         name
@@ -142,6 +143,6 @@ def _same_values(name: str, names: SimpleNamespace, fast: SimpleNamespace) -> bo
 def _work(text: str, module: SimpleNamespace) -> int:
     loops = re.findall(r"for k(\d+)\w* in range\((\w+)\)", text)
     depth = max((int(number) for number, _ in loops), default=0)
-    # A mean of waves and signs is itself a sum.
+    # a mean of waves and signs is itself a sum, of 32 terms
     inner = 32 if depth and "_tilted_signs(" in text else 1
     return inner * int(max((getattr(module, size) for _, size in loops), default=0) ** depth)

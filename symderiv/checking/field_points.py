@@ -1,7 +1,7 @@
-"""Points over which functions of independent standard normal variables are averaged.
+"""Points and weights for averages over independent standard normal variables.
 
 A plane is cut along the lines where functions are not smooth, so that sums over it converge like
-those of smooth functions; everything else goes along a randomised lattice.
+those of smooth functions; all other averages use a randomised lattice.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ F. Y. Kuo, SIAM J. Sci. Comput. 30, 2635, 2008)."""
 def sobol_points(dimension: int, number: int) -> NDArray[np.float64]:
     """Return Sobol's first points, unscrambled, in the order of Gray's code, as SciPy gives them.
 
-    Its statistics take half a second to import, these none.
+    Importing SciPy's statistics would take half a second.
 
     Args:
         dimension: The number of variables.
@@ -65,7 +65,7 @@ def sobol_points(dimension: int, number: int) -> NDArray[np.float64]:
 
 
 def _directions(variable: int, bits: int) -> list[int]:
-    """Return the direction numbers of a variable, without their shifts."""
+    """Return the direction numbers of a variable before they are shifted."""
     polynomial, *numbers = _NUMBERS[variable]
     degree = polynomial.bit_length() - 1
     if not degree:
@@ -83,17 +83,17 @@ Floats = NDArray[np.float64]
 _SIDE = 2.25
 """The widest panels of a line before it is cut."""
 REPLICATES = 32
-"""Independent randomisations; their spread has one degree of freedom less."""
+"""The number of independent randomisations; their spread has one degree of freedom less."""
 STRETCH = 1.25
 """Variance of the drawn points: more of them lie where growing activations have their weight."""
 LIMIT = 7.995461295901472
-"""The standard errors that an average over the randomisations may be off: Student's t, with one
-degree of freedom less than these, is beyond at one in 4e8. A right module is refused with a
-probability below 1e-6, as it has fewer than 200 sampled numbers."""
+"""The allowed error of an average over randomisations, in standard errors: Student's t, with one
+degree of freedom less than these, is larger with probability 1/4e8. A right module has fewer than
+200 sampled numbers, so it is refused with a probability below 1e-6."""
 
 
 def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
-    """Give points (number, dimension) of a Gaussian and weights, for every randomisation.
+    """Yield points (number, dimension) and weights of a Gaussian mean, for every randomisation.
 
     Args:
         dimension: The number of variables.
@@ -112,14 +112,15 @@ def lattice_points(dimension: int, number: int, seed: int) -> Iterator[tuple[Flo
 def plane_points(
     dimension: int, polynomial: Sequence[bool], cuts: Floats, nodes: int, reach: float = 9.0
 ) -> tuple[Floats, Floats]:
-    """Return points (P, dimension) and weights of a plane, of few values of all other variables.
+    """Return points (P, dimension) and weights: many in a plane, few along all other variables.
 
     Args:
         dimension: The number of variables; the first two span the plane.
-        polynomial: Which of the others functions are polynomials of, of second degree at most.
+        polynomial: For each other variable, whether functions are polynomials in it of at most
+            second degree.
         cuts: Rows (a, c) of the planes a·z + c = 0 where functions are not smooth.
-        nodes: In every panel.
-        reach: How far points go along either axis.
+        nodes: The number of nodes in every panel.
+        reach: The largest coordinate of points along either axis.
     """
     others = [gauss_hermite(3 if each else nodes) for each in polynomial]
     if any(not each for each in polynomial):
@@ -140,7 +141,7 @@ def plane_points(
 
 
 def _turned(lines: Floats) -> Floats:
-    """Return axes (columns) of the plane of which the second is along none of the lines."""
+    """Return axes of the plane (columns), the second of which is parallel to none of the lines."""
     angles = np.arange(0, np.pi, np.pi / 48)
     axes = np.array([np.cos(angles), np.sin(angles)])
     sizes = np.linalg.norm(lines, axis=1)
@@ -150,7 +151,7 @@ def _turned(lines: Floats) -> Floats:
 
 
 def _plane(lines: Floats, nodes: int, reach: float) -> tuple[Floats, Floats]:
-    """Return points of a plane that is cut along lines a1 z1 + a2 z2 + c = 0."""
+    """Return points and weights of a plane that is cut along lines a1 z1 + a2 z2 + c = 0."""
     base = np.linspace(-reach, reach, math.ceil(2 * reach / _SIDE) + 1)
     outer, share = gauss_panels(np.sort(np.r_[base, list(_crossings(lines, reach))])[None], nodes)
     z1, weight = outer[0], share[0]
@@ -166,7 +167,7 @@ def _plane(lines: Floats, nodes: int, reach: float) -> tuple[Floats, Floats]:
 
 
 def _crossings(lines: Floats, reach: float) -> Iterator[float]:
-    """Yield the first coordinates where lines cross, or of lines along the second one."""
+    """Yield first coordinates of crossings of lines, and of lines along the second axis."""
     for n, (a, b, c) in enumerate(lines):
         if b == 0 and a != 0:
             yield -c / a

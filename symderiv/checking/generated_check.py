@@ -1,9 +1,10 @@
 """Checks that a generated solver does what was stated, made before the solver is written.
 
 The texts are executed uncompiled. Every scalar function is compared with the mean that its
-docstring states; the right-hand sides, errors and losses of both modules with one step of the rule
-as it is stated in :mod:`symderiv.learning.rule.stated_rule`, averaged over points. No formula of a
-rule stands here. ``docs/notes/generation-check.md`` says what size of error is noticed.
+docstring states; the right-hand sides, errors and losses of both modules are compared with one step
+of the rule as it is stated in :mod:`symderiv.learning.rule.stated_rule`, averaged over points. This
+module contains no formula of a rule. ``docs/notes/generation-check.md`` says which errors are
+noticed.
 """
 
 from __future__ import annotations
@@ -27,25 +28,25 @@ from symderiv.lowering.solver_files import SolverText
 __all__ = ["GeneratedError", "check_generated"]
 
 MOST_WORK = 300
-"""Turns of the innermost loop of a mean, with more of which fewer numbers are asked for."""
+"""Modules with more iterations of a mean's innermost loop are compared at fewer states."""
 ROUNDING = 1e-9
-"""The rounding errors of rates that are allowed, in parts of the largest rate."""
+"""The allowed rounding error of rates, relative to the largest rate."""
 LATTICE = 1e-7
-"""The same where means of the module go along a lattice."""
+"""The relative rounding error that is allowed where the module's means use a lattice."""
 
 
 def check_generated(
     text: SolverText, problem: LearningProblem, compiled: CompiledMeans | None = None
 ) -> None:
-    """Raise an error unless the functions of a solver's modules are what they say.
+    """Raise an error unless the functions of a solver's modules compute what they state.
 
     Args:
         text: The modules.
-        problem: What it was derived for.
-        compiled: Its means by quadrature; plain Python would take minutes.
+        problem: The problem for which they were derived.
+        compiled: Its means by quadrature, which would take minutes in plain Python.
 
     Raises:
-        GeneratedError: They are not; the message says which and where.
+        GeneratedError: They do not; the message says which function and where.
     """
     module = checked_module(text, problem, compiled)
     with np.errstate(all="ignore"):
@@ -60,7 +61,7 @@ def check_generated(
 
 
 def _trials(module: CheckedModule, problem: LearningProblem) -> Iterator[Trial]:
-    """States, as many as plain Python can be asked for."""
+    """Yield states for comparison, few enough for the speed of plain Python."""
     if over_fields(problem):
         fields = ForceFields(problem)
         slow = fields.kinked or along_lattice(fields.flags, 1, 1, True)
@@ -84,7 +85,7 @@ def _trials(module: CheckedModule, problem: LearningProblem) -> Iterator[Trial]:
 
 
 class _Comparison:
-    """A module and the statement of its rule at a state."""
+    """A comparison of a module with the statement of its rule at one state."""
 
     def __init__(self, module: CheckedModule, problem: LearningProblem, trial: Trial) -> None:
         self._checked, self._trial = module, trial
@@ -101,10 +102,10 @@ class _Comparison:
         }
 
     def made(self) -> None:
-        """Compare.
+        """Compare right-hand sides, observables and gradients.
 
         Raises:
-            GeneratedError: The module does something else.
+            GeneratedError: The module differs from the statement.
         """
         known = self._expected.known
         state = self._packed("state", known)
@@ -117,7 +118,7 @@ class _Comparison:
             for name, values in self._packings["state"].views(change).items():
                 what = f"right_hand_side ({which}): {name} {self._trial.where}"
                 self._agree(what, values, *self._expected.increments[name, order])
-            # two forms of one program, whatever the error of its means
+            # both modules are forms of one program, so only rounding may differ
             apart = np.abs(change - others.setdefault(order, change)).max()
             if not apart <= ROUNDING * np.abs(change).max():
                 raise GeneratedError(
@@ -131,7 +132,7 @@ class _Comparison:
         return packing.packed(**{name: known[name] for name in packing.shapes})
 
     def _shown(self, known: Mapping[str, Any], state: Floats) -> None:
-        """Covariances, error and loss as modules show them."""
+        """Compare covariances, error and loss with those that the modules return."""
         module, where = self._checked.names, self._trial.where
         averages = self._expected.increments
         Q, R = np.zeros_like(known["Q"]), np.zeros_like(known["R"])
@@ -146,7 +147,7 @@ class _Comparison:
             self._agree(f"mean_loss {where}", loss, *averages["loss", 1.0])
 
     def _parts(self, known: Mapping[str, Any]) -> None:
-        """Require that what is given all at once is what right-hand sides take piece by piece."""
+        """Require that ``gradients`` returns the same as the separate functions that rates call."""
         K, M = self._trial.K, self._trial.M
         A, B, dv = np.zeros((K, K)), np.zeros((K, M)), np.zeros(K)
         pieces = self._called("first_layer_gradients", known, A, B)
@@ -156,14 +157,16 @@ class _Comparison:
             self._agree(f"gradients: {name} {self._trial.where}", whole_part, piece, np.zeros(()))
 
     def _called(self, name: str, known: Mapping[str, Any], *outputs: Floats) -> list[Floats]:
-        """Return a function at a state, its inputs by name; what it gives, or its outputs."""
+        """Call a function with its inputs by name; return its outputs, or else its result, as a
+        list.
+        """
         function = getattr(self._checked.names, name)
         inputs = list(signature(function).parameters)[: -len(outputs) or None]
         result = function(*(known[each] for each in inputs), *outputs)
         return list(outputs) or [np.array(result)]
 
     def _agree(self, what: str, found: Floats, expected: Floats, error: Floats) -> None:
-        """Require that two arrays agree within the points' error, the module's and rounding."""
+        """Require that two arrays agree within the errors of points and module, and rounding."""
         allowed = 3 * error + 10 * self._checked.stated + self._rounding * np.abs(expected).max()
         far = ~(np.abs(found - expected) <= allowed)
         if far.any():

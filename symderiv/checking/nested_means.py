@@ -1,10 +1,10 @@
 r"""Means of products of functions of Gaussian fields by nested sums, for checks.
 
 The fields are z = L t with independent t of variance one and a triangular L. The sum over t_j,
-given the earlier ones, is of equal steps where the functions of z_j are smooth, else by Gauss' rule
-between their kinks; points outside of a sphere are dropped on the way. Nothing is tabulated and
-nothing is known of closed forms: where the covariance is not nearly singular, a hundred thousand
-points give four to eight digits of a mean of four fields, and say how many.
+given the earlier ones, has equal steps where the functions of z_j are smooth, else Gauss' rule
+between their kinks; points outside of a sphere are dropped early. There are no tables and no closed
+forms: where the covariance is not nearly singular, a hundred thousand points give four to eight
+digits of a mean of four fields, with an estimate of the error.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class OfField:
 
 @dataclass(frozen=True)
 class Points:
-    """Numbers of points: equal steps in fields, nodes between kinks; the radius of the sphere."""
+    """The density of points: step in units of fields, nodes between kinks, radius of the sphere."""
 
     step: float
     nodes: int
     radius: float
 
     def times(self, finer: float) -> Points:
-        """More of them."""
+        """Return a density that is finer by this factor."""
         return Points(self.step / finer, round(self.nodes * finer), self.radius)
 
 
@@ -48,7 +48,7 @@ FEW = Points(0.5, 14, 7.0), Points(0.4, 18, 7.6)
 """A coarse and a fine sum over one or two fields."""
 
 MORE = Points(0.62, 7, 5.8), Points(0.48, 9, 6.4)
-"""The same over three or four."""
+"""A coarse and a fine sum over three or four fields."""
 
 
 def nested_mean(
@@ -59,10 +59,10 @@ def nested_mean(
     Args:
         fields: Up to four factors, each a function of one field.
         covariance: The covariance of the fields, positive definite.
-        finer: Points in every direction, in parts of the usual number.
+        finer: The number of points in every direction, relative to the usual one.
 
     Returns:
-        The mean; what it differs by from a coarser sum, which is mostly ten times its error.
+        The mean, and its difference from a coarser sum, which is mostly ten times its error.
 
     Raises:
         numpy.linalg.LinAlgError: The covariance is singular.
@@ -74,10 +74,10 @@ def nested_mean(
 
 
 def resolving(fields: Sequence[OfField], covariance: Floats) -> float | None:
-    """Return how much finer than usual the sums must be to see all that the functions do.
+    """Return how much finer than usual the sums must be to resolve the functions.
 
     Returns:
-        For :func:`nested_mean`; None if more points would be needed than can be had.
+        The argument for :func:`nested_mean`; None if too many points would be needed.
     """
     pair, most = (FEW, 16.0) if len(fields) < 3 else (MORE, 1.0)
     finer = 1.0
@@ -114,9 +114,9 @@ def _sum(fields: Sequence[OfField], root: Floats, points: Points) -> float:
 def _one_variable(
     kinks: tuple[float, ...], shift: Floats, slope: float, reach: float, points: Points
 ) -> tuple[Floats, Floats]:
-    """Return places of one t and their weights, a row for each place of the earlier ones.
+    """Return points of one t and their weights, a row for each point of the earlier ones.
 
-    The next field is ``shift + slope t``; no later one moves more than ``reach t``.
+    The next field is ``shift + slope t``; all later fields change by at most ``reach t``.
     """
     radius = points.radius
     if not kinks:
@@ -132,7 +132,7 @@ def _one_variable(
 
 
 def _longest_halved(edges: Floats) -> Floats:
-    """Ascending edges, a row for each set, with one more in the middle of the longest panel."""
+    """Return ascending edges with one more in the middle of each row's longest panel."""
     longest = np.argmax(np.diff(edges), axis=1)
     rows = np.arange(len(edges))
     middle = (edges[rows, longest] + edges[rows, longest + 1]) / 2

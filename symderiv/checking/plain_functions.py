@@ -1,4 +1,4 @@
-"""The activations of a problem at arrays of numbers, from their formulas: no mean is known here."""
+"""The activations of a problem at arrays of numbers, from their formulas, without any means."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STEP = 6e-6
 
 @dataclass(frozen=True)
 class Functions:
-    """The activations at arrays of numbers."""
+    """The activations of a problem as functions of arrays of numbers."""
 
     problem: LearningProblem
 
@@ -35,14 +35,14 @@ class Functions:
         return lambda x: (function(x + _STEP) - function(x - _STEP)) / (2 * _STEP)
 
     def exists(self, teacher: bool, order: int) -> bool:
-        """Return whether :meth:`value` gives that derivative: slopes of jumps are no functions."""
+        """Return whether this derivative is a function; the slope of a jump is not."""
         if order == 0:
             return True
         activation = self.problem.teacher if teacher else self.problem.student
         return order == 1 and not derivative(activation.expression).has(sp.DiracDelta)
 
     def kinks(self, teacher: bool) -> tuple[float, ...]:
-        """Return where an activation is not smooth, as far as that is known."""
+        """Return the places where an activation is known not to be smooth."""
         return self._kinks[teacher]
 
     @cached_property

@@ -91,8 +91,9 @@ def generate(
 def text_for_lanes(
     name: str, student: str, teacher: str, tolerance: float | None, rule: LearningRule
 ) -> str:
-    """Return the module for several runs at a time, from the program of a checked solver; empty
-    where there is none. See :func:`solver_text`.
+    """Return the module for several runs at a time, or an empty text if there is none.
+
+    It comes from the program of a checked solver; see :func:`solver_text`.
     """
     problem = learning_problem(student, teacher, rule)
     if over_fields(problem):
@@ -117,7 +118,7 @@ def unchecked(
             tables = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
             return solver_of(solver_program(equations, name, tables), lanes), None
         except (NotYetError, PrinterError):
-            pass  # there is another way
+            pass  # quadrature is tried next
     try:
         rules = quadrature(problem, tolerance, limited)
         solver = solver_of(solver_program(equations, name, rules), lanes)
@@ -129,15 +130,15 @@ def unchecked(
 
 
 def write_checked_in(directory: Path, check: bool = False) -> list[str]:
-    """Brings the modules of :data:`RECIPES` up to date, or only compares them.
+    """Write the modules of :data:`RECIPES` that are not up to date, or only compare them.
 
     Args:
         directory: Where the modules are, e.g. ``generated/symderiv_kernels``.
         check: Write nothing.
 
     Returns:
-        The names of the modules that were missing or differed in any byte from what their recipe
-        gives (and that now are as they should be, unless ``check``); ``layout`` is one of them.
+        The names of the modules that were missing or differed in any byte from the text of their
+        recipe (and that now are up to date, unless ``check``); ``layout`` is one of them.
     """
     modules = {LAYOUT.removesuffix(".py"): {LAYOUT: layout_text()}}
     for name, (student, teacher) in RECIPES.items():

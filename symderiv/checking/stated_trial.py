@@ -1,7 +1,7 @@
-"""One step of a rule at a state, computed from its statement; modules are compared with it.
+"""The expected values of one step of a rule at a state, computed from its statement.
 
-The numbers, the states and the names are chosen here; what they do is said by
-:mod:`symderiv.learning.rule.stated_rule` alone, and averaged over points.
+Generated modules are compared with them. The numbers, the states and the names are chosen here;
+their meaning is that of :mod:`symderiv.learning.rule.stated_rule` alone, averaged over points.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ REACHES = 9.0, 14.0
 """The distances to which these points reach. Functions that grow like exponentials have their
 weight beyond the first."""
 ENOUGH = 1e-7
-"""Points whose numbers agree so far, in parts of the largest number, reach far enough."""
+"""The relative difference below which averages over fine and coarse points count as equal."""
 UNRESOLVED = 1e-2
-"""The same: if some number of a plane differs by more, its points do not resolve the activations,
-other numbers may agree by chance, and a lattice says more."""
+"""If an average over a plane differs by more than this, its points do not resolve the activations;
+other averages may agree by chance, so that a lattice is used instead."""
 EXAMPLES = 1024
 """Points of a lattice, in each of its randomisations."""
 LABEL_NOISE = 0.5
@@ -43,7 +43,7 @@ _EIGENVALUE = np.array([0.6, 1.5, 0.9])
 
 
 Call = tuple[str, float]
-"""A module, and whether terms of second order are asked for."""
+"""A module, and 1 if terms of second order are included, else 0."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Trial:
     """A state at which a module is compared with the statement.
 
     Attributes:
-        K, M: Units.
-        calls: What is asked for.
-        drawn: A state of general position, averaged over a lattice; else fields lie in a plane.
+        K, M: Numbers of units.
+        calls: The right-hand sides that are called.
+        drawn: A general state, averaged over a lattice; else one whose fields lie in a plane.
         noise: The label noise.
     """
 
@@ -65,7 +65,7 @@ class Trial:
 
     @property
     def where(self) -> str:
-        """The state for messages."""
+        """Return the numbers of units, for messages."""
         return f"(K = {self.K}, M = {self.M})"
 
 
@@ -87,13 +87,13 @@ class Expected:
 def expected_of(
     problem: LearningProblem, trial: Trial, state: tuple[str, ...], given: tuple[str, ...]
 ) -> Expected:
-    """Return what is expected of modules of a rule; kept for texts that are checked one by one.
+    """Return the expected values; they are cached for texts that are checked one by one.
 
     Args:
         problem: The rule.
         trial: The state and the numbers.
         state: Names of fields of the modules' state.
-        given: The same of their parameters.
+        given: Names of the modules' parameters.
     """
     numbers, reading = _stated(problem, trial.K, trial.M, trial.noise, given)
     with_fields = tuple(name for name in reading.statement.families if name != "U")
@@ -105,7 +105,7 @@ def expected_of(
 def _stated(
     problem: LearningProblem, K: int, M: int, noise: float, given: tuple[str, ...]
 ) -> tuple[RuleNumbers, Reading]:
-    """Return the statement of a rule with numbers of some names."""
+    """Return the numbers and the statement of a rule; ``given`` names the numbers that it has."""
     sizes = {name: _size(name) for name in given if name in Training.RECORDS}
     if "batch_ratio" in sizes:
         sizes |= {name: 0.0 for name in sizes if name.endswith("decay")}
@@ -127,12 +127,12 @@ def _stated(
 
 
 def _size(name: str) -> float:
-    """Return a number for a key, of general position and the same at every trial."""
+    """Return a value for a key, between 0.15 and 0.85 and always the same."""
     return round(float(np.random.default_rng([*name.encode()]).uniform(0.15, 0.85)), 2)
 
 
 def _state(problem: LearningProblem, trial: Trial, families: tuple[str, ...]) -> SlowState:
-    """Return vectors whose fields lie in a plane, or of general position and almost aligned."""
+    """Return vectors whose fields lie in a plane, or general ones, some of them almost aligned."""
     K, M = trial.K, trial.M
     rng = np.random.default_rng(7 + K + 10 * M)
     if trial.drawn:
@@ -141,7 +141,7 @@ def _state(problem: LearningProblem, trial: Trial, families: tuple[str, ...]) ->
             rows[first] = rows[second] + (2 * distance) ** 0.5 * rows[first]
     else:
         places = rng.normal(size=(K + M, 2)) / 1.5
-        if problem.rule.input_noise:  # which acts on one more variable if students are parallel
+        if problem.rule.input_noise:  # of parallel students it is one more variable, not two
             places[:K] = (
                 places[:1] * rng.uniform(0.6, 1.2, (K, 1)) * (-1.0) ** np.arange(K)[:, None]
             )
@@ -163,7 +163,7 @@ def _state(problem: LearningProblem, trial: Trial, families: tuple[str, ...]) ->
 
 @dataclass(frozen=True)
 class _Names:
-    """Increments and numbers as modules hold them."""
+    """Increments and numbers in the arrays that modules use."""
 
     problem: LearningProblem
     trial: Trial
@@ -172,11 +172,11 @@ class _Names:
     families: tuple[str, ...]
 
     def expected(self, frame: StateFrame) -> Expected:
-        """Return everything of a statement at a state."""
+        """Return all expected values at a state."""
         return Expected(self._known(frame.state), self._increments(frame))
 
     def _increments(self, frame: StateFrame) -> dict[tuple[str, float], tuple[Floats, Floats]]:
-        """Return what the statement says of fields of the state, with errors, and of averages."""
+        """Return the increments of fields of the state and the averages, with their errors."""
         cuts = None if self.trial.drawn else frame.kinks()
         found = None if cuts is None else self._over_plane(frame, cuts)
         return self._over_lattice(frame) if found is None else found
@@ -192,7 +192,7 @@ class _Names:
     def _over_plane(
         self, frame: StateFrame, cuts: Floats
     ) -> dict[tuple[str, float], tuple[Floats, Floats]] | None:
-        """Return averages over the points of a plane; None if they do not resolve activations."""
+        """Return averages over points of a plane, or None if they do not resolve activations."""
         polynomial = frame.polynomial(2)
         for reach in REACHES:
             fine, coarse = (
@@ -201,7 +201,7 @@ class _Names:
                 )
                 for n, end in zip(NODES, (reach, reach - 0.5), strict=True)
             )
-            # an element of an array may agree by chance where the others do not
+            # compare largest elements, because single ones may agree by chance
             apart = {name: np.abs(fine[name] - coarse[name]).max(initial=0.0) for name in fine}
             sizes = {name: np.abs(value).max(initial=0.0) for name, value in fine.items()}
             if all(apart[name] <= ENOUGH * size for name, size in sizes.items()):
@@ -211,7 +211,7 @@ class _Names:
         return {name: (value, np.full_like(value, apart[name])) for name, value in fine.items()}
 
     def _arrays(self, full: MeanStep, small: MeanStep) -> dict[tuple[str, float], Floats]:
-        """Increments as modules hold them, with and without terms of second order."""
+        """Return increments in the modules' arrays, with and without terms of second order."""
         arrays: dict[tuple[str, float], Floats] = {}
         for order, step in ((1.0, full), (0.0, small)):
             for name in self.fields:
@@ -224,7 +224,7 @@ class _Names:
         return arrays
 
     def _held(self, name: str, of: Callable[[str, str], Floats]) -> Floats:
-        """Return overlaps as a state holds them: those with teachers times ρ_k for each."""
+        """Return overlaps in the state's units: each teacher among the two gives a factor ρ_k."""
         first, second = families_of(name)
         power = (first, second).count("B")
         return np.asarray(self._overlaps(first, second, of) * _EIGENVALUE**power)
@@ -260,6 +260,6 @@ class _Names:
             "v_teacher": numbers.teacher_weights,
             "student_biases": biases,
             "teacher_biases": numbers.teacher_biases,
-            # fields of what the student sees, noise on inputs included
+            # the covariance of students' fields with noise on inputs
             "seen": known["Q"] + known.get("input_noise", 0.0) ** 2 * known["product_J_J"],
         }

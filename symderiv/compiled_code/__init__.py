@@ -1,1 +1,1 @@
-"""Compiled functions, and what is kept of them on disk so that they run without their compiler."""
+"""Compiled functions, and their code on disk, so that they run without their compiler."""

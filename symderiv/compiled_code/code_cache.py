@@ -1,10 +1,11 @@
-"""Compiled code on disk that outlives kills, damage, full disks and read-only folders.
+"""Compiled code on disk that survives kills, damage, full disks and read-only folders.
 
 numba keeps compiled functions beside their module, or in the user's cache folder where that cannot
 be written. It trusts what it finds: a truncated file ends in a traceback, and it writes its index
 before the data that the index names, so that a process killed in between, or two that write at
 once, can leave an entry that leads to another function's code. Inside :func:`kept_code` the files
-carry a checksum and say what they are for; whatever is not as it should be is compiled anew.
+carry a checksum and say which function they belong to; files that fail these checks are replaced by
+compiling anew.
 
 numba tells functions of one name apart by a number that it counts in each process. Two that were
 compiled in different processes may have the same one, and a process that loads both then calls one
@@ -34,19 +35,19 @@ _IMPLEMENTATION: Any = getattr(caching, "CacheImpl", None) or caching._CacheImpl
 _USER_WIDE: Any = getattr(caching, "UserWideCacheLocator", None) or caching._UserWideCacheLocator
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
-# Of the numbers that tell functions apart; as many as one process compiles lie behind each.
+# Functions are numbered from a random number of this many bits, so that numbers do not collide.
 _RANDOM_BITS = 60
 
-# The process whose functions are counted from a random number.
+# The process in which numbering already starts from a random number.
 _counting: set[int] = set()
 
 
 @contextmanager
 def kept_code() -> Iterator[None]:
-    """Yield functions decorated inside, also by modules imported inside, use the files described
-    above.
+    """Make functions that are decorated inside the block use the files described above.
 
-    Where no folder can be written the code goes to a temporary one, with one line of notice.
+    This includes modules imported inside. Where no folder can be written, the code goes to a
+    temporary one, with one line of notice.
     """
     if os.getpid() not in _counting:
         _counting.clear()
@@ -64,9 +65,9 @@ def kept_code() -> Iterator[None]:
 
 
 class _Collector:
-    """Python's garbage collector, which takes a sixth of the time of a compilation.
+    """Pauses Python's garbage collector, which takes a sixth of the time of a compilation.
 
-    What a compilation leaves is freed by the first collection after it, about 100 MB.
+    About 100 MB of garbage are freed by the first collection after a compilation.
     """
 
     def __init__(self) -> None:
@@ -97,11 +98,11 @@ class _CheckedFiles(caching.IndexDataCacheFile):  # type: ignore[misc]
     """numba's index and data files of one function, checked when read."""
 
     def __init__(self, cache_path: str, filename_base: str, source_stamp: object) -> None:
-        # a name of their own: numba alone could not read them
+        # a different file name, because numba alone could not read these files
         super().__init__(cache_path, f"{filename_base}.checked", source_stamp)
 
     def load(self, key: object) -> Any:
-        # pickle meets damage with exceptions of almost any class
+        # on damaged data pickle may raise exceptions of almost any class
         try:
             stored = super().load(key)
             if stored is None:
@@ -142,7 +143,7 @@ class _CheckedFiles(caching.IndexDataCacheFile):  # type: ignore[misc]
 
 
 class _TemporaryLocator(_USER_WIDE):  # type: ignore[misc]
-    """The last resort, after the folders that numba tries."""
+    """The temporary folder, used if numba can write to none of its folders."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)

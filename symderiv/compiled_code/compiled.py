@@ -1,4 +1,4 @@
-"""A typed way to ask numba for a compiled function."""
+"""A typed decorator that asks numba for a compiled function."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ INTEGERS = types.int64[::1]
 
 #: A generated module's right-hand side as a value: (alpha, state, sizes, parameters, derivative).
 RIGHT_HAND_SIDE = types.FunctionType(types.void(types.float64, VECTOR, INTEGERS, VECTOR, VECTOR))
-#: The same of a lane module, which has a time for each of eight runs.
+#: That of a lane module, whose first argument is a vector of times, one for each of eight runs.
 LANE_RIGHT_HAND_SIDE = types.FunctionType(types.void(VECTOR, VECTOR, INTEGERS, VECTOR, VECTOR))
 
 
 class _RightHandSide(types.WrapperAddressProtocol):  # type: ignore[misc]
     """A right-hand side whose address is looked up once, not at every call.
 
-    It holds the function whose address this is: without it, its code would be gone.
+    It holds a reference to the function, whose code would otherwise be freed.
     """
 
     def __init__(self, address: int, kind: Any, function: object) -> None:
@@ -48,9 +48,7 @@ def is_from_numba(function: object) -> bool:
 
 
 def as_argument(right_hand_side: Callable[..., None], kind: Any = RIGHT_HAND_SIDE) -> Any:
-    """Return a compiled right-hand side as an argument for compiled code that is called many
-    times.
-    """
+    """Return a compiled right-hand side as an argument for compiled code that is often called."""
     if not isinstance(right_hand_side, Dispatcher):
         return right_hand_side
     address = _get_wrapper_address(right_hand_side, kind.signature)
@@ -63,11 +61,11 @@ def records(fields: np.dtype) -> Any:
 
 
 def compiled(*signature: Any, **options: Any) -> Callable[[Function], Function]:
-    """Return numba's decorator, kept on disk, with divisions by zero giving infinities.
+    """Return numba's decorator with a cache on disk, in which division by zero gives infinities.
 
-    Sums are made in the order in which they are written, unless ``fastmath`` says otherwise: what
-    is not said numba takes from whichever function calls first. The functions are not values for
-    other compiled code.
+    Sums are evaluated in the order in which they are written, unless ``fastmath`` says otherwise:
+    if the option is not given, numba takes it from whichever function calls first. The functions
+    cannot be values in other compiled code.
 
     An explicit signature makes the function compile (or load) at import, so that a later call does
     not depend on what was passed first.
@@ -89,10 +87,10 @@ _PART: dict[str, Any] = {
     "fastmath": {"reassoc", "contract"},
     "forceinline": True,
 }
-#: For what is compiled into the function that calls it, and kept with that only. Sums may be made
-#: in any order, which is what vector instructions need; infinities and what is not a number are
-#: kept. Arguments of many arrays would cost more than what is done with them.
+#: The decorator for functions that are inlined into their callers and cached only with these. Sums
+#: may be made in any order, as vector instructions need; infinities and NaN are kept. Passing many
+#: arrays as arguments would cost more than the work on them.
 part_of_compiled: Any = numba.njit(**_PART)
-#: The same for functions that Python never calls (the process would crash): the wrappers for it
-#: take long to compile where arguments are tuples of many arrays.
+#: The decorator for such functions that Python never calls (the process would crash): wrappers for
+#: Python take long to compile if arguments are tuples of many arrays.
 hidden_part: Any = numba.njit(**_PART, no_cpython_wrapper=True, no_cfunc_wrapper=True)

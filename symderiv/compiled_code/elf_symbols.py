@@ -1,4 +1,4 @@
-"""Names that object code calls and does not contain, read from a file of 64-bit ELF."""
+"""The undefined symbols of object code, read from a 64-bit ELF file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Collection, Iterator
 from symderiv.compiled_code.machine_code import CALLED, UNUSED
 from symderiv.compiled_code.part_code import PART
 
-_SYMBOLS = 2  # the type of a section of ELF
+_SYMBOLS = 2  # ELF's type of sections with symbol tables
 
 
 def imports_of(code: bytes, more: Collection[str] = ()) -> list[str] | None:
-    """Return the names that object code leaves open; None if they are more than it may call:
-    ``more``, beside functions of the C library.
+    """Return the undefined symbols of object code, or None if it calls anything that is not
+    allowed.
+
+    Allowed are functions of the C library and the names in ``more``.
     """
     imports = sorted(set(_undefined(code)))
     named = ("Py", "_Py", PART)
@@ -22,7 +24,7 @@ def imports_of(code: bytes, more: Collection[str] = ()) -> list[str] | None:
 
 
 def _undefined(code: bytes) -> Iterator[str]:
-    """Yield the names that an object file of 64-bit ELF leaves open.
+    """Yield the undefined symbols of a 64-bit ELF object file.
 
     Raises:
         ValueError: it is something else.

@@ -10,7 +10,7 @@ from symderiv.compiled_code.machine_code import MachineCode
 
 
 def for_numba(function: Callable[..., Any], kind: Any = RIGHT_HAND_SIDE) -> Any:
-    """Return a function that code of numba's can call; what numba compiled as it is.
+    """Return a function that numba's code can call; one compiled by numba is returned as it is.
 
     Args:
         function: A function that numba compiled, or that was translated.

@@ -1,9 +1,9 @@
-"""Compiled functions that are called without importing their compiler, once they were.
+"""Compiled functions that, once compiled, are called without importing their compiler.
 
-The functions stand in a module of their own, decorated with
-:func:`symderiv.compiled_code.compiled.compiled`, and allocate nothing; whoever calls them names
-module and function. See :mod:`symderiv.compiled_code.machine_code`. Code of some comes with the
-package (:mod:`symderiv.compiled_code.shipped_code`); those have one explicit signature.
+The functions are in modules of their own, decorated with
+:func:`symderiv.compiled_code.compiled.compiled`, and allocate nothing; callers name module and
+function. See :mod:`symderiv.compiled_code.machine_code`. Code of some comes with the package
+(:mod:`symderiv.compiled_code.shipped_code`); those have one explicit signature.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Linked:
         name: the name of the function.
         shipped: whether its code comes with the package, in a file beside its module.
 
-    It is called with doubles, whole numbers, tuples, other functions without their compiler, and
-    C-contiguous arrays of doubles or 64-bit integers that can be written to. What it was first
-    called with is what its code is kept for.
+    It is called with doubles, integers, tuples, other functions without their compiler, and
+    C-contiguous writable arrays of doubles or 64-bit integers. Its code is kept for the types of
+    the first call.
     """
 
     def __init__(self, module: str, name: str, *, shipped: bool = False) -> None:
@@ -50,7 +50,7 @@ class Linked:
         return self._compiled(*arguments)
 
     def without_compiler(self) -> MachineCode | None:
-        """Return the function if it is kept or came with the package, else None."""
+        """Return the function from the cache or the package, or None if neither has it."""
         if self._code is None and is_possible():
             self._code = (load(self._path()) or {}).get(self._name) or self._came()
         return self._code
@@ -67,7 +67,7 @@ class Linked:
         return self._file().with_name(f"{self._name}.code")
 
     def digest(self) -> str:
-        """Return the digest of what it is compiled from."""
+        """Return the digest of the sources from which it is compiled."""
         return hashlib.sha256("\0".join(self._sources()).encode()).hexdigest()
 
     def _find(self, arguments: tuple[Any, ...]) -> None:
@@ -81,7 +81,7 @@ class Linked:
             object_code.keep(self._path(), {self._name: self._compiled})
 
     def _came(self) -> MachineCode | None:
-        """Return the code that came with the package, which is kept from here on."""
+        """Return the code that came with the package, after writing it to the cache."""
         if not self._shipped:
             return None
         from symderiv.compiled_code.shipped_code import shipped

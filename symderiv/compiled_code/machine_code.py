@@ -2,14 +2,14 @@
 
 Importing numba takes longer than most integrations do. :mod:`symderiv.compiled_code.object_code`
 keeps what numba made of some functions as one file; here it is read and linked by LLVM alone, and
-called as numba's own code calls it. It is the very code that numba runs, so the numbers are the
+called as numba's own code calls it. It is the same code that numba runs, so the numbers are the
 same to the last bit.
 
-Nothing is run that is not certain: the file is named by a digest of everything the code depends on
-(sources, numba, LLVM, Python, the processor with its features), carries the mark of
-:mod:`symderiv.foundation.seals`, belongs to the user and can be written by nobody else, and names
-all that the code may call, each of which is on the list below. Anything else, and any system but
-Linux, leaves it to numba. ``SYMDERIV_CACHE=off`` neither reads nor writes.
+Only trusted code is run: the file is named by a digest of everything the code depends on (sources,
+numba, LLVM, Python, the processor with its features), carries the mark of
+:mod:`symderiv.foundation.seals`, belongs to the user, cannot be written by anybody else, and names
+all that the code may call, each of which is on the list below. In all other cases, and on any
+system but Linux, numba compiles the function. ``SYMDERIV_CACHE=off`` neither reads nor writes.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ CALLED: Final = frozenset(
     )
 )
 
-#: What numba's wrappers for Python need beside Python itself. They are not used here: what the
-#: code finds under these names ends the process.
+#: Functions that numba's wrappers for Python need beside Python itself. The wrappers are not used
+#: here, so these names are linked to ``abort``.
 UNUSED: Final = frozenset(
     (
         *("numba_gil_ensure", "numba_gil_release", "numba_unpickle", "numba_do_raise", "NRT_Free"),
@@ -55,7 +55,7 @@ UNUSED: Final = frozenset(
     )
 )
 
-#: The status of the first error of translated functions; those of the others are below.
+#: The status of the first error of translated functions; the next ones are -11, -12, ….
 FIRST_ERROR: Final = -10
 
 _numbers = itertools.count()
@@ -70,13 +70,14 @@ class MachineCode:
     """A compiled function, called with numbers, arrays and other such functions.
 
     Args:
-        address: where it is.
-        arguments: what it takes: "double", "int64", "function", the type of a C-contiguous array
-            and its number of axes, as "<f8 2", or a list of such for a tuple.
+        address: its address.
+        arguments: the kinds of its arguments: "double", "int64", "function", the type of a
+            C-contiguous array and its number of axes, as "<f8 2", or a list of such for a tuple.
         returns: "none", "double" or "int64".
-        owner: what must live as long as the function.
+        owner: an object that must live as long as the function.
         messages: the messages of the errors that it raises, by number.
-        for_c: where the form of it is that other compiled code calls as C does; 0 if there is none.
+        for_c: the address of its form with C's calling convention, for other compiled code; 0 if
+            there is none.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class MachineCode:
         self._returns = results.get(returns, ctypes.c_int64)
         self._has_result = returns != "none"
         types = [each for argument in self._arguments for each in argument.types]
-        # a place for the result and one for the exception come first
+        # the first two arguments are pointers to the result and to the exception
         pointers = ctypes.c_void_p, ctypes.c_void_p
         self._call = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *types)(address)
         self._owner = owner
@@ -111,9 +112,9 @@ class MachineCode:
         return self._called(self._flat(values))
 
     def bound(self, *values: Any) -> Callable[[], Any]:
-        """Return a call with these arguments, which are looked at now and not at every call.
+        """Return a call with these arguments, which are converted now and not at every call.
 
-        Arrays must stay where they are; what stands in them may change.
+        Arrays must stay at their addresses; their entries may change.
 
         Raises:
             TypeError: an argument is not what the code was compiled for.
@@ -121,7 +122,7 @@ class MachineCode:
         flat = self._flat(values)
 
         def called() -> Any:
-            _ = values  # they live as long as the call
+            _ = values  # keeps the arguments alive as long as the call
             return self._called(flat)
 
         return called
@@ -133,7 +134,7 @@ class MachineCode:
         return flat
 
     def _called(self, flat: Sequence[Any]) -> Any:
-        # nobody reads where errors are, or what is no result: one place does for all threads
+        # errors' places and missing results are never read, so all threads share one place
         result = self._returns() if self._has_result else _UNREAD
         code = self._call(ctypes.addressof(result), _UNREAD_ADDRESS, *flat)
         if code not in (0, -2):  # -2 is numba's None
@@ -144,8 +145,10 @@ class MachineCode:
 
 
 class _Argument:
-    """Machine arguments of one Python argument: an array becomes owner (none), number of entries,
-    bytes of each, address, lengths and strides; a tuple becomes its parts.
+    """The machine arguments of one Python argument.
+
+    An array becomes owner (none), number of entries, bytes of each, address, lengths and strides; a
+    tuple becomes its parts.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -155,7 +158,7 @@ class _Argument:
         if isinstance(kind, list):
             self._parts = [_Argument(each) for each in kind]
             self.types = [each for part in self._parts for each in part.types]
-            # the number that all parts are, if they are alike: means take many thousand such tuples
+            # the common type of all parts, if any: means take thousands of such tuples
             alike = {each if isinstance(each, str) else "" for each in kind}
             self._number = _NUMBERS.get(alike.pop()) if len(alike) == 1 else None
             return
@@ -182,7 +185,7 @@ class _Argument:
         if self._kind == "function":
             if not isinstance(value, MachineCode):
                 raise TypeError("a function without its compiler takes another such function")
-            # numba calls the last one, the function itself, where it is given
+            # of the three pointers, numba calls the last one if it is given
             return (value.address, 0, value.address)
         raise self._other(value)
 
@@ -190,11 +193,11 @@ class _Argument:
         # writable, aligned and C-contiguous
         if not value.flags.carray or value.ndim != self._axes:
             raise self._other(value)
-        # records are told by their size alone
+        # records are identified by their size alone
         if value.dtype != self._dtype and value.dtype.str != self._word:
             raise self._other(value)
         size, each = value.size, value.itemsize
-        # the address by way of a buffer, which takes a third of NumPy's own ways to tell it
+        # the address from a buffer, in a third of the time of NumPy's own ways
         address = ctypes.addressof(_buffer(value)) if size else 0
         if self._axes == 1:
             return (0, 0, size, each, address, size, each)
@@ -205,20 +208,20 @@ class _Argument:
 
 
 def is_possible() -> bool:
-    """Return whether code is kept and read on this system, as things are set."""
+    """Return whether code is kept and read on this system with the present settings."""
     return can_link() and derivation_cache.is_on()
 
 
 def can_link() -> bool:
-    """Return whether code runs without numba on this system."""
+    """Return whether compiled code can run without numba on this system."""
     return sys.platform == "linux" and sys.maxsize > 2**32
 
 
 def code_path(name: str, sources: Iterable[str]) -> Path:
-    """Return the file of compiled functions.
+    """Return the path of the file of compiled functions.
 
     Args:
-        name: what they are for, with their sizes.
+        name: the purpose of the functions, with their sizes.
         sources: digests or texts of all that they are compiled from.
     """
     digest = hashlib.sha256()
@@ -230,7 +233,7 @@ def code_path(name: str, sources: Iterable[str]) -> Path:
 
 @cache
 def _surroundings() -> tuple[str, ...]:
-    """Return what compiled code depends on beside its sources."""
+    """Return everything that compiled code depends on beside its sources."""
     from llvmlite import binding
 
     versions = []
@@ -255,12 +258,12 @@ _WRITER: Final = "object_code.py"
 
 
 def load(path: Path) -> dict[str, MachineCode] | None:
-    """Return the functions kept in a file by name; None if there are none that can be trusted."""
+    """Return the functions kept in a file by name, or None if it is missing or not trusted."""
     return read(path) if is_possible() else None
 
 
 def read(path: Path) -> dict[str, MachineCode] | None:
-    """Return the same, whether derivations are kept or not."""
+    """Return the functions of :func:`load`, even if caching of derivations is switched off."""
     try:
         if not _is_own(path):
             return None
@@ -276,13 +279,13 @@ def read(path: Path) -> dict[str, MachineCode] | None:
             code, rest = rest[: entry["bytes"]], rest[entry["bytes"] :]
             by_name[name] = linked(entry, code)
     except (OSError, ValueError, KeyError, RuntimeError, AttributeError, ImportError):
-        # numba does what cannot be done here
+        # numba will compile the functions instead
         return None
     return by_name
 
 
 def write(path: Path, functions: Mapping[str, tuple[Mapping[str, Any], bytes]]) -> bool:
-    """Write a file of functions, each as how it is called and its code; whether that went."""
+    """Write a file of functions, each given by calling convention and code; return success."""
     head = {name: {**entry, "bytes": len(code)} for name, (entry, code) in functions.items()}
     content = json.dumps({"file": path.name, "functions": head}).encode() + b"\n"
     content += b"".join(code for _, code in functions.values())
@@ -294,7 +297,7 @@ def write(path: Path, functions: Mapping[str, tuple[Mapping[str, Any], bytes]]) 
 
 
 def _is_own(path: Path) -> bool:
-    """Return whether nobody but the user can have written the file."""
+    """Return whether only the user can have written the file."""
     for place in (path, path.parent):
         status = place.stat()
         if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -315,7 +318,7 @@ def _linker() -> Any:
 
 
 def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
-    """Return a function from how it is called and its code."""
+    """Link a function from its calling convention and its code."""
     from llvmlite import binding
 
     library = ctypes.CDLL(None)
@@ -329,7 +332,7 @@ def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
         builder.add_object_img(parts)
         imports = {name for name in imports | imports_of_parts if not name.startswith(PART)}
     for name in sorted(imports):
-        # what wrappers need is never called
+        # functions that only wrappers need are never called
         wanted = name if name in CALLED else "abort"
         address = ctypes.cast(getattr(library, wanted), ctypes.c_void_p).value
         builder.import_symbol(name, address)

@@ -1,9 +1,8 @@
 """Functions as numba compiled them, in files for :mod:`symderiv.compiled_code.machine_code`.
 
-numba keeps the object code of each function in its own cache. Here it is taken from there, with
-the names that it leaves open. Code that needs more than the C library, such as memory of numba's
-own or Python, is not kept: :data:`~symderiv.compiled_code.machine_code.CALLED` is all that it may
-call.
+numba keeps the object code of each function in its own cache, from which it is taken here, with its
+undefined symbols. Code that needs more than the C library, such as numba's own memory or Python, is
+not kept: :data:`~symderiv.compiled_code.machine_code.CALLED` is all that it may call.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from symderiv.compiled_code.machine_code import MachineCode, is_possible, write
 
 
 def keep(path: Path, functions: Mapping[str, Any]) -> bool:
-    """Write a file of compiled functions; returns whether it was possible.
+    """Write a file of compiled functions; return whether it was possible.
 
     Args:
         path: the path of :func:`symderiv.compiled_code.machine_code.code_path`.
@@ -35,7 +34,7 @@ def keep(path: Path, functions: Mapping[str, Any]) -> bool:
 
 
 def in_memory(function: Any, signature: Any) -> MachineCode | None:
-    """Return a function of numba's as code that other such code can call; None if it cannot be."""
+    """Return one of numba's functions as code that other such code can call, or None."""
     compiled = function.get_compile_result(signature)
     description = compiled.fndesc
     arguments = [_kind(each) for each in description.argtypes]
@@ -46,9 +45,10 @@ def in_memory(function: Any, signature: Any) -> MachineCode | None:
 
 
 def entry_of_first(function: Any) -> tuple[dict[str, Any], bytes] | None:
-    """Return a function's code and how to call it; None if it cannot be kept.
+    """Return a function's calling convention and code, or None if it cannot be kept.
 
-    Of several that were compiled the first that can be kept: its arguments are checked at calls.
+    If it was compiled several times, the first form that can be kept is taken: arguments are
+    checked at calls.
     """
     overloads = getattr(function, "overloads", {}).values()
     entries = (_entry_of(function, compiled) for compiled in overloads)
@@ -90,7 +90,7 @@ def _kind(argument: Any) -> Any:
 
 
 def _words(kind: Any) -> str:
-    """Return an argument in LLVM's types: p pointer, i integer, d double, ? unknown."""
+    """Return an argument as letters of LLVM's types: p pointer, i integer, d double, ? unknown."""
     if isinstance(kind, list):
         return "".join(_words(each) for each in kind)
     if kind in ("double", "int64", "function"):
@@ -106,8 +106,8 @@ def _word(llvm_type: Any) -> str:
 
 
 def _object_code(function: Any, symbol: str) -> bytes | None:
-    """Return the code in numba's cache; None if it is not there."""
-    # what these are called is numba's own affair
+    """Return the code of a function from numba's cache, or None if it is not there."""
+    # these attributes are private to numba and may be missing in other versions
     with suppress(AttributeError, OSError, TypeError, IndexError):
         file = function._cache._cache_file
         for key in file._load_index():

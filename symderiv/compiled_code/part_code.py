@@ -1,4 +1,4 @@
-"""The code of functions of solver modules that comes with the package, as its file has it.
+"""The file of code that comes with the package for functions of solver modules.
 
 :mod:`symderiv.compiled_code.translation.shipped_parts` says which functions these are.
 """
@@ -13,22 +13,23 @@ from typing import Any, Final
 
 from symderiv.compiled_code.target import for_this_processor
 
-#: How the names of these functions begin.
+#: The prefix of the symbols of these functions.
 PART: Final = "symderiv_part_"
 
 FILE: Final = Path(__file__).with_name("means.code")
 
 
 def made_by() -> dict[str, str]:
-    """Return the compiler and the system that code is of."""
+    """Return the versions of compiler and system that the code depends on."""
     from llvmlite import binding
 
     return {"llvmlite": version("llvmlite"), "system": binding.get_process_triple()}
 
 
 def parts() -> list[dict[str, str]]:
-    """Return the functions: name, symbol, kinds of arguments, result; none if the file is of
-    another LLVM or system.
+    """Return the shipped functions, each with name, symbol, kinds of arguments and result.
+
+    The list is empty if the file is of another LLVM or system.
     """
     found: list[dict[str, str]] = _shipped()[0].get("parts", [])
     return found
@@ -36,7 +37,7 @@ def parts() -> list[dict[str, str]]:
 
 @cache
 def code_of_parts() -> tuple[bytes, frozenset[str]]:
-    """Return the instructions of all of them for this processor, and what they call of C."""
+    """Return the instructions of all functions for this processor, and C functions they call."""
     said, packed = _shipped()
     code = for_this_processor(packed[: said["object"]], packed[said["object"] :])
     return code, frozenset(said["imports"])
@@ -44,7 +45,7 @@ def code_of_parts() -> tuple[bytes, frozenset[str]]:
 
 @cache
 def _shipped() -> tuple[dict[str, Any], bytes]:
-    """Return what the file says, and the code; nothing if it is of another LLVM or system."""
+    """Return the head and the code of the file; both empty if it is of another LLVM or system."""
     try:
         head, _, packed = FILE.read_bytes().partition(b"\n")
         said: dict[str, Any] = json.loads(head)

@@ -1,4 +1,4 @@
-"""Writes code of functions that comes with the package; ``make stepper-code`` says how.
+"""Command that writes code of functions that comes with the package, see ``make stepper-code``.
 
 python -m symderiv.compiled_code.ship_linked MODULE:NAME ...
 """

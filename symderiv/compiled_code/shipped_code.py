@@ -1,13 +1,13 @@
-"""Code of functions that never change between releases, made by numba before it is needed.
+"""Code of functions that never change between releases, compiled by numba before a release.
 
 numba takes many seconds to compile a large function, nearly all of them before the last stage, in
 which LLVM turns optimised bitcode into instructions of one processor. The package has both: the
 instructions for processors of level 3 (AVX2 and multiply-adds, most since 2013), and the bitcode,
-of which the last stage is made here on others, once for each user. What comes of it is kept like
-other code (:mod:`symderiv.compiled_code.machine_code`).
+whose last stage is done here on other processors, once for each user. The result is kept like other
+code (:mod:`symderiv.compiled_code.machine_code`).
 
-A file is taken only if it was made of the very sources that are there, by the numba and LLVM that
-are there, for this kind of system; otherwise numba compiles the function.
+A file is used only if it was made from the present sources, by the present numba and LLVM, for this
+kind of system; otherwise numba compiles the function.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def ship(path: Path, function: Any, sources: str) -> None:
     """Write the bitcode of a compiled function, and its instructions for processors of level 3.
 
     Args:
-        path: where to.
+        path: the file that is written.
         function: compiled by numba in this process for one signature, for the least processor that
             is to run it fast (``NUMBA_CPU_NAME``).
         sources: digest of all that it is compiled from.
@@ -43,14 +43,14 @@ def ship(path: Path, function: Any, sources: str) -> None:
     for each in module.functions:
         if not each.is_declaration:
             each.linkage = "internal"
-    # the wrapper for Python and what only it needs fall away
+    # remove the wrapper for Python and everything that only it needs
     own = module.get_function(compiled.fndesc.llvm_func_name)
     own.linkage, own.name = "external", _NAME
     passes = binding.create_new_module_pass_manager()
     passes.add_global_dead_code_eliminate_pass()
     passes.add_strip_symbols_pass()
     passes.run(module, binding.create_pass_builder(machine(), _options()))
-    # counting owners, which arguments never have here, is for all processors of this kind
+    # llvm.x86.atomic, which counts owners of arrays, is available on every such processor
     if "@llvm.x86" in str(module).replace("@llvm.x86.atomic.", ""):
         raise ValueError("the code is for one kind of processor alone")
     head = {**_made_by(sources), "arguments": entry["arguments"], "returns": entry["returns"]}
@@ -61,11 +61,11 @@ def ship(path: Path, function: Any, sources: str) -> None:
 
 
 def shipped(path: Path, sources: str) -> tuple[dict[str, Any], bytes] | None:
-    """Return how to call the function of a file, and its instructions for this processor.
+    """Return the calling convention of a file's function, and its instructions for this processor.
 
     Returns:
-        As :func:`~symderiv.compiled_code.machine_code.write` takes them; None if the file is not
-        there, or of other sources or another compiler.
+        As :func:`~symderiv.compiled_code.machine_code.write` takes them; None if the file is
+        missing, or is of other sources or another compiler.
     """
     try:
         head, _, packed = path.read_bytes().partition(b"\n")

@@ -1,4 +1,4 @@
-"""The processor that code is compiled for."""
+"""The processors for which code is compiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def machine() -> Any:
 
 @cache
 def level_three() -> Any:
-    """Return that of processors with level 3 of x86-64."""
+    """Return LLVM's description of processors with level 3 of x86-64."""
     return _machine("x86-64-v3", "", 3)
 
 
@@ -36,7 +36,7 @@ def _machine(cpu: str, features: str, level: int) -> Any:
 
 
 def optimised() -> Any:
-    """Return what is asked of LLVM's passes.
+    """Return the options of LLVM's optimisation passes.
 
     Level 3 and unrolled loops, which numba asks for, take twice the time to compile; right-hand
     sides of erf, ReLU, SiLU and softsign are no faster for it, those of tanh by a tenth.
@@ -52,11 +52,11 @@ def optimised() -> Any:
 
 
 _LEVEL_THREE = frozenset(("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"))
-"""What processors of level 3 of x86-64 can do that others cannot."""
+"""The features that make up level 3 of x86-64."""
 
 
 def for_this_processor(code: bytes, bitcode: bytes) -> bytes:
-    """Return the instructions that are there, or those that LLVM makes of the bitcode."""
+    """Return the given instructions if this processor has level 3, else compile the bitcode."""
     import lzma
 
     from llvmlite import binding

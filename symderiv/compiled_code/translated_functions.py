@@ -26,7 +26,7 @@ from symderiv.compiled_code.machine_code import (
 )
 from symderiv.compiled_code.translation.ir_values import UntranslatableError
 
-#: What right-hand sides on vectors are called with.
+#: The kinds of arguments of right-hand sides on vectors.
 RIGHT_HAND_SIDE_KINDS = ("double", "<f8 1", "<i8 1", "<f8 1", "<f8 1")
 
 _ITEMS = ("<f8", "<i8")
@@ -48,7 +48,7 @@ class TranslatedModule:
         self.untranslated: dict[str, str] = {}
 
     def specialised(self, *sizes: int) -> MachineCode | None:
-        """Return the right-hand side for some sizes; None where numba has to compile it.
+        """Return the right-hand side for these sizes, or None if numba has to compile it.
 
         Raises:
             ValueError: The module does not have it for so many units.
@@ -58,12 +58,12 @@ class TranslatedModule:
     def code(
         self, name: str, arguments: tuple[Any, ...], sizes: tuple[int, ...] | None = None
     ) -> MachineCode | None:
-        """Return a function for kinds of arguments; None where numba has to compile it.
+        """Return a function for these kinds of arguments, or None if numba has to compile it.
 
         Args:
             name: The name of the function, or of the function that makes it for ``sizes``.
             arguments: As in :class:`~symderiv.compiled_code.machine_code.MachineCode`.
-            sizes: What the function is made for.
+            sizes: The sizes for which the function is made.
         """
         key = f"{name} {sizes} {arguments}"
         if key not in self._found:
@@ -71,17 +71,17 @@ class TranslatedModule:
         return self._found[key]
 
     def function(self, name: str, otherwise: Callable[[], Callable[..., Any]]) -> Any:
-        """Return a function that is translated for what it is called with.
+        """Return a function that is translated for the arguments with which it is called.
 
         Args:
             name: The name of the function.
-            otherwise: Gives numba's, for what cannot be translated.
+            otherwise: Returns numba's function, if it cannot be translated.
         """
         return TranslatedFunction(self, name, otherwise)
 
     @property
     def names(self) -> dict[str, Any]:
-        """Meaning of each name of the module, without numba.
+        """Return the meaning of each name of the module, without numba.
 
         Raises:
             UntranslatableError: It imports something that solver modules do not.
@@ -89,10 +89,10 @@ class TranslatedModule:
         return self._names
 
     def together(self, functions: Mapping[str, tuple[Any, ...]]) -> None:
-        """Make several functions ready at once, for kinds of arguments by their names.
+        """Translate several functions at once, given the kinds of their arguments by name.
 
-        What they share is compiled once. Where one cannot be translated, each is left to be made
-        alone when it is asked for.
+        The functions that they share are compiled once. If one cannot be translated, each is
+        translated alone when it is asked for.
         """
         from symderiv.compiled_code.translation.translated import together
 
@@ -131,7 +131,7 @@ class TranslatedModule:
     def _path(
         self, name: str, arguments: tuple[Any, ...], sizes: tuple[int, ...] | None
     ) -> Path | None:
-        """Return the file of a function; None where none is kept."""
+        """Return the file of a function, or None if code is not kept on disk."""
         what = f"translated {name} {sizes} {arguments}"
         return code_path(what, (self._text, translator_digest())) if _keeps() else None
 
@@ -152,14 +152,14 @@ class TranslatedFunction:
         self._codes: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def by_numba(self) -> Callable[..., Any]:
-        """Return numba's function, which other code of numba's can call."""
+        """Return numba's function, which other code compiled by numba can call."""
         return self._otherwise()
 
     def __call__(self, *arguments: Any) -> Any:
         return self.for_kinds_of(*arguments)(*arguments)
 
     def for_kinds_of(self, *arguments: Any) -> Callable[..., Any]:
-        """Return the code for such arguments, which is called faster than this."""
+        """Return the code for arguments of these kinds; calling it directly is faster."""
         kinds = tuple(_kind(each) for each in arguments)
         code = self._codes.get(kinds)
         if code is None:
@@ -170,7 +170,7 @@ class TranslatedFunction:
 
 
 def _kind(value: Any) -> Any:
-    """Return what an argument is, as a key; None for what no translated function takes."""
+    """Return the kind of an argument as a key, or None if no translated function takes it."""
     if isinstance(value, np.ndarray):
         known = value.dtype.str in _ITEMS and value.flags.c_contiguous and value.flags.writeable
         return f"{value.dtype.str} {value.ndim}" if known else None
@@ -191,14 +191,15 @@ def _as_lists(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
 def _keeps() -> bool:
     """Return whether translated code is kept on disk.
 
-    It is named by its text, and so is kept where derivations are not: as numba keeps its code.
+    Unlike other code it does not depend on whether derivations are kept: its file is named by its
+    text.
     """
     return os.environ.get("SYMDERIV_CACHE") != "off"
 
 
 @cache
 def translator_digest() -> str:
-    """Return the texts of what translates."""
+    """Return the texts of all modules that translate."""
     here = Path(__file__)
     files = [here, here.with_name("target.py"), *sorted((here.parent / "translation").glob("*.py"))]
     return "\0".join(path.read_text(encoding="utf-8") for path in files)

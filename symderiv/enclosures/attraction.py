@@ -1,4 +1,4 @@
-"""The state that a proved run tends to, from a ball of states that the flow contracts to a point.
+"""The fixed point to which a proved run tends, from a ball of states that the flow contracts.
 
 In coordinates along the eigenvectors of the Jacobian at a state c, distances between trajectories
 shrink at least at the rate m, if the symmetric part of the Jacobian is below -m over the whole ball
@@ -19,22 +19,22 @@ from symderiv.enclosures.proved_step import StateSet, VectorField
 from symderiv.precision.balls.operations import Operations
 
 _ITERATIONS = 40
-# Vectors that are nearly parallel give no coordinates.
+# Eigenvectors that are more nearly parallel are not used as coordinates.
 _MOST_CONDITION = 1e8
 _WIDER = arb(1) + arb(2) ** -20
-# Another program, which rounds otherwise, finds it proved too.
+# Slack for the program that checks the record, whose rounding differs.
 _SLOWER = arb(1) - arb(2) ** -20
 
 
 @dataclass(frozen=True)
 class Attraction:
-    """A fixed point that all trajectories from a set of states tend to.
+    """A fixed point to which all trajectories from a set of states tend.
 
     Attributes:
         point: Balls that hold the fixed point.
         rate: Distances to it shrink at least as exp(-rate α).
         radius: The radius of the ball that the flow contracts, in coordinates along eigenvectors.
-        distance: In these coordinates the point is at most so far from the centre of the ball.
+        distance: A bound, in these coordinates, on the distance of the fixed point from the centre.
     """
 
     point: StateSet
@@ -44,7 +44,7 @@ class Attraction:
 
 
 def attraction(rates: Operations, region: StateSet) -> Attraction | None:
-    """Return what a set of states tends to, or None where that is not proved.
+    """Return the fixed point to which a set of states tends, or None if that is not proved.
 
     Args:
         rates: The rates of the state.
@@ -80,7 +80,7 @@ def _attraction(rates: Operations, region: StateSet) -> Attraction | None:
 
 
 def stationary(field: VectorField, state: list[arb]) -> list[arb] | None:
-    """Return a state that hardly moves, by Newton's method, which begins at another one."""
+    """Return an approximate fixed point by Newton's method from a state, or None if it diverges."""
     last = None
     for _ in range(_ITERATIONS):
         step = field.slopes(state).solve(arb_mat(field.size, 1, field.rates(state))).entries()
@@ -95,7 +95,7 @@ def stationary(field: VectorField, state: list[arb]) -> list[arb] | None:
 
 
 def _eigenvectors(slopes: arb_mat) -> arb_mat | None:
-    """Return exact numbers close to eigenvectors, of a complex pair the real and imaginary part."""
+    """Return exact numbers close to eigenvectors; complex pairs give real and imaginary parts."""
     size = slopes.nrows()
     matrix = np.array([float(x.mid()) for x in slopes.entries()]).reshape(size, size)
     if not np.all(np.isfinite(matrix)):
@@ -111,15 +111,15 @@ def _eigenvectors(slopes: arb_mat) -> arb_mat | None:
 
 
 def _length(inverse: arb_mat, values: Sequence[arb]) -> arb:
-    """Return a bound on the length of a vector in other coordinates."""
+    """Return a bound on the length of a vector in the coordinates along eigenvectors."""
     moved = (inverse * arb_mat(len(values), 1, list(values))).entries()
-    # a ball around zero has no root
+    # upper ends, because the root of a ball around zero is undefined
     sizes = [abs(x).upper() for x in moved]
     return sum((x * x for x in sizes), arb(0)).sqrt().upper()
 
 
 def _hull(centre: Sequence[arb], axes: arb_mat, radius: arb) -> list[arb]:
-    """Return a box around all states whose coordinates have at most this length."""
+    """Return a box around all states whose coordinate vectors have at most this length."""
     box = []
     for n, middle in enumerate(centre):
         row = sum((axes[n, m] * axes[n, m] for m in range(len(centre))), arb(0)).sqrt()

@@ -68,7 +68,7 @@ def column(values: Balls) -> arb_mat:
 
 
 class Composed:
-    """Operations with places of results, of the state in balls or in power series of balls."""
+    """Operations as a function of the state, in balls or in power series of balls."""
 
     def __init__(self, operations: list[list[Any]], places: list[int]) -> None:
         self.operations, self.places = operations, places
@@ -88,7 +88,7 @@ class Composed:
         return [values[place] for place in self.places]
 
     def slopes(self, state: Balls) -> arb_mat:
-        """Return the derivatives of the results over a box: every operation has its gradient."""
+        """Return the derivatives of the results over a box, by forward differentiation."""
         values, gradients = self.all_values(state), list[Balls]()
         for place, (name, *arguments) in enumerate(self.operations):
             gradient = [arb(int(name == "state" and arguments[0] == n)) for n in range(len(state))]
@@ -115,7 +115,7 @@ def identity(size: int) -> arb_mat:
 
 
 def taylor(rates: Composed, start: Balls, order: int) -> list[Balls]:
-    """Return Taylor coefficients 0 to an order of the solution from a start."""
+    """Return Taylor coefficients of the solution from a start, up to this order."""
     columns = [start]
     for n in range(1, order + 1):
         ctx.cap = n
@@ -125,7 +125,7 @@ def taylor(rates: Composed, start: Balls, order: int) -> list[Balls]:
 
 
 def exponential(matrix: arb_mat) -> arb_mat:
-    """Return the sum of all powers over factorials, for products of matrices in this one."""
+    """Return a bound on the exponential series of products of matrices from a ball of matrices."""
     norm = sum((abs(x).upper() for x in matrix.entries()), arb(0)).upper()
     claim(norm < EXPONENTIAL_TERMS / 2, "a step is too long for the Jacobian of its flow")
     term = total = identity(matrix.nrows())
@@ -133,7 +133,7 @@ def exponential(matrix: arb_mat) -> arb_mat:
     for order in range(1, EXPONENTIAL_TERMS):
         term, bound = term * matrix / order, bound * norm / order
         total = total + term
-    # the terms that are left are less than a geometric series of ratio 1/2
+    # the remaining terms are less than a geometric series of ratio 1/2
     rest = (2 * bound * norm / EXPONENTIAL_TERMS).upper()
     return arb_mat([[x + arb(0, rest) for x in row] for row in total.tolist()])
 
@@ -152,7 +152,7 @@ class TubeStep:
         self.series: list[Balls] = []
 
     def states(self, time: arb) -> tuple[Balls, arb_mat]:
-        """Return the centre and the axes of the set after a time, or all times of a ball."""
+        """Return centre and axes of the set of states after a time, or at all times of a ball."""
         if not self.series:
             last = taylor(self.rates, self.rough, self.order)[-1]
             self.series = [*taylor(self.rates, self.centre, self.order - 1), last]
@@ -163,13 +163,13 @@ class TubeStep:
         return centre, exponential(self.slopes * time) * self.axes
 
     def at(self, function: Composed, time: Fraction) -> Any:
-        """Return a function by its value at the centre, and its slopes for the distance to it."""
+        """Return a bound on a function at a time, from its value at the centre and its slopes."""
         centre, axes = self.states(ball(time))
         slopes = function.slopes(spread(centre, axes, self.box))
         return function(centre)[0] + (slopes * axes * column(self.box)).entries()[0]
 
     def stays_above(self, function: Composed, level: arb, low: Fraction, high: Fraction) -> None:
-        """Prove that a function is above a level at all times between two of the step."""
+        """Prove that a function is above a level at all times from ``low`` to ``high``."""
         centre, axes = self.states(ball(low).union(ball(high)))
         hull = spread(centre, axes, self.box)
         speed = (function.slopes(hull) * column(self.rates(hull))).entries()[0]

@@ -34,7 +34,7 @@ Operations = list[list[Any]]
 
 
 class NotProvedError(Exception):
-    """A claim that could not be proved."""
+    """A claim of the record could not be proved."""
 
 
 def dyadic(text: str) -> arb:
@@ -57,7 +57,7 @@ def product(x: Balls, y: Balls, n: int) -> arb:
 
 
 def derived(x: Balls, factor: Balls, n: int) -> arb:
-    """Return coefficient n of z with z' = x' factor, from those before."""
+    """Return coefficient n of z with z' = x' factor, from coefficients of x and factor."""
     return sum((k * x[k] * factor[n - k] for k in range(1, n + 1)), arb(0)) / n
 
 
@@ -73,7 +73,7 @@ class Series:
         self.order = 0
 
     def advance(self) -> None:
-        """Add a coefficient to every operation, and one to the state."""
+        """Append the next coefficient to every operation and to the state."""
         n = self.order
         for place, (name, *arguments) in enumerate(self.operations):
             self.values[place].append(self.coefficient(place, name, arguments, n))
@@ -110,7 +110,7 @@ class Series:
         return derived(x, self.slope(place, name, x, z, n), n)
 
     def slope(self, place: int, name: str, x: Balls, z: Balls, n: int) -> Balls:
-        """Return coefficients 0 to n - 1 of dz/dx."""
+        """Return coefficients 0 to n - 1 of dz/dx for z a function of x."""
         if name == "exp":
             return z
         coefficients = self.helpers[place]
@@ -178,7 +178,7 @@ def differential(name: str, z: arb, x: arb, y: arb | None) -> Balls:
 
 
 def slopes(operations: Operations, outputs: list[int], state: Balls) -> arb_mat:
-    """Return Df over a box: every operation carries its gradient."""
+    """Return the Jacobian Df over a box, by forward differentiation."""
     size = len(state)
     series = Series(operations, outputs, state)
     series.advance()
@@ -198,7 +198,7 @@ def slopes(operations: Operations, outputs: list[int], state: Balls) -> arb_mat:
 
 
 def exponential(matrix: arb_mat, time: arb) -> arb_mat:
-    """Return sum_k (time matrix)^k / k!, with what is left of it bounded by the norm."""
+    """Return sum_k (time matrix)^k / k!, with a bound on its remainder by the norm."""
     size = matrix.nrows()
     scaled = matrix * time
     rows = [sum((abs(scaled[i, j]) for j in range(size)), arb(0)).upper() for i in range(size)]
@@ -260,7 +260,7 @@ def check_step(
 
 
 def check(record: dict[str, Any]) -> int:
-    """Prove every step of a record; return how many there are."""
+    """Prove every step of a record; return the number of steps."""
     if record.get("format") != "symderiv enclosures" or record.get("version") != 1:
         raise ValueError("not a record of enclosures of version 1")
     ctx.prec = int(record["bits"]) + 20

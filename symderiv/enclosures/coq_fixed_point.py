@@ -26,7 +26,7 @@ from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
 _MIDDLE, _INVERSE = 30, 12
-#: Half-widths of the box that are tried, decimal digits.
+#: The half-widths 10**-n of the box that are tried.
 _RADII = (12, 16, 20)
 _HALF = Fraction(1, 2)
 _AND = " /\\ "
@@ -39,7 +39,7 @@ class _Box:
     Attributes:
         middle: The middle of every coordinate.
         radius: The half-width of every coordinate.
-        inverse: Near the inverse of the Jacobian, row by row.
+        inverse: An approximate inverse of the Jacobian, row by row.
         slopes: Values and slopes of all operations over the box and at its middle.
     """
 
@@ -55,7 +55,7 @@ def coq_fixed_point(rates: Operations, names: Sequence[str], point: Sequence[arb
     Args:
         rates: The rates of the coordinates.
         names: Names of the coordinates.
-        point: A proved fixed point, of more digits than the box has.
+        point: A proved fixed point, with more digits than the box has.
 
     Raises:
         NotYetError: There is an operation that coq-interval does not bound, such as erf.
@@ -71,7 +71,7 @@ def coq_fixed_point(rates: Operations, names: Sequence[str], point: Sequence[arb
 
 
 def _boxed(operations: Operations, point: Sequence[arb], radius: Fraction) -> _Box | None:
-    """Return a box that is contracted by at least two, into its own half."""
+    """Return a box that Krawczyk's operator contracts by two into its own half, or None."""
     middle = [decimal(x, _MIDDLE) for x in point]
     slopes = Slopes.over(operations, middle, radius)
     size = len(middle)
@@ -92,7 +92,7 @@ def _boxed(operations: Operations, point: Sequence[arb], radius: Fraction) -> _B
 
 
 def _remainders(box: _Box, operations: Operations, row: int) -> list[Fraction]:
-    """Return bounds of the entries of 1 - C J in a row, over the box."""
+    """Return bounds on the sizes of the entries of one row of 1 - C J over the box."""
     bounds = []
     for column in range(len(box.middle)):
         entry = arb(int(row == column))
@@ -134,7 +134,7 @@ def _text(box: _Box, operations: Operations, names: Sequence[str]) -> str:
 
 
 def _cases(size: int) -> str:
-    """Return a tactic that replaces the number of a coordinate by each that there is."""
+    """Return a tactic that replaces the number of a coordinate by each possible value."""
     pattern = "[|" * size + "i'" + "]" * size
     goals = " | ".join([""] * size + ["exfalso; lia"])
     return f"destruct i as {pattern}; [{goals}]"
@@ -146,7 +146,7 @@ def _function(name: str, values: Sequence[Fraction]) -> str:
 
 
 def _row(box: _Box, operations: Operations, row: int, of: str) -> str:
-    """Return a row of C f as text, of values at a point, or of their differences."""
+    """Return a row of C f as text; ``of`` is the format of values at a point or of differences."""
     terms = [
         f"{fraction_text(c)} * {of.format(k)}"
         for c, k in zip(box.inverse[row], operations.outputs, strict=True)
@@ -167,7 +167,7 @@ def _corrected(box: _Box, operations: Operations) -> list[str]:
 
 
 def _moves(box: _Box, operations: Operations, row: int) -> str:
-    """Return the lemma that the middle moves by less than half of the radius."""
+    """Return the lemma that the middle moves by at most half of the radius."""
     outputs = list(dict.fromkeys(operations.outputs))
     sums = _row(box, operations, row, "(t{} middle)")
     bounds = " ".join(f"t{k}_at" for k in outputs)
@@ -214,7 +214,7 @@ def _closer(box: _Box, operations: Operations) -> str:
 def _case(
     box: _Box, operations: Operations, row: int, known: Mapping[int, Mapping[int, str]]
 ) -> list[str]:
-    """Return the proof that a coordinate comes closer."""
+    """Return the proof that the operator halves distances in one coordinate."""
     size = len(box.middle)
     entries = []
     for column in range(size):

@@ -1,8 +1,8 @@
 """Values and slopes of operations over a box, as definitions and lemmas for Coq.
 
-A slope of f by a coordinate is any number d such that f(y) - f(z) is the sum of d_j (y_j - z_j). Of
-sums, products, quotients and roots slopes are formulas in values at y and at z; of other functions
-a slope is the derivative somewhere between, by the mean value theorem.
+Slopes of f are any numbers d_j such that f(y) - f(z) is the sum of d_j (y_j - z_j). For sums,
+products, quotients and roots they are formulas in values at y and at z; for other functions they
+are the derivative somewhere between, by the mean value theorem.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ONE = (Fraction(1), Fraction(1))
 
 
 def expanded(operations: Operations) -> Operations:
-    """Return the same operations, arcsines written as arctangents of x / sqrt(1 - x²)."""
+    """Return the operations with arcsines written as arctangents of x / sqrt(1 - x²)."""
     recorder = Recorder()
     made: list[Recorded] = []
     for name, *arguments in operations.entries:
@@ -39,14 +39,14 @@ def expanded(operations: Operations) -> Operations:
 
 @dataclass(frozen=True)
 class Slopes:
-    """Bounds of the values of every operation and of its slopes, in the order of a list.
+    """Bounds on the values and slopes of every operation, in the order of a list.
 
     Attributes:
         operations: The list.
         moving: Whether an operation depends on the state.
         values: Bounds over the box.
         at: Bounds at its middle.
-        slopes: Bounds of slopes by coordinates, of those that an operation depends on.
+        slopes: Bounds on slopes by the coordinates on which an operation depends.
     """
 
     operations: Operations
@@ -57,7 +57,7 @@ class Slopes:
 
     @classmethod
     def over(cls, operations: Operations, middle: Sequence[Fraction], radius: Fraction) -> Slopes:
-        """Return bounds over a box, in the present precision."""
+        """Return bounds over a box, at the present precision."""
         bounds = cls(operations, [not each for each in operations.constant()])
         exact = [arb(fmpq(x.numerator, x.denominator)) for x in middle]
         box = [x + arb(0, arb(fmpq(radius.numerator, radius.denominator))) for x in exact]
@@ -73,15 +73,16 @@ class Slopes:
         return arb(0) if ends is None else span(ends)
 
     def named(self, place: int, equation: str) -> str:
-        """Return the tactic that names slopes of an operation between y and z, their equation and
-        their bounds.
+        """Return the tactic that names the slopes of an operation between y and z.
+
+        It also names the equation that they fulfil and their bounds.
         """
         names = [f"s{place}_{j}" for j in self.slopes[place]]
         pattern = " & ".join([*names, equation, *(f"b{each}" for each in names)])
         return f"destruct (t{place}_slopes y z hy hz) as ({pattern})."
 
     def lines(self) -> list[str]:
-        """Return definitions and lemmas of all operations."""
+        """Return the lines of definitions and lemmas for all operations."""
         lines: list[str] = []
         for place, entry in enumerate(self.operations.entries):
             lines += ["", *self._definition(place, entry)]
@@ -99,7 +100,7 @@ class Slopes:
         }
 
     def _factors(self, entry: Entry) -> list[tuple[int, arb]]:
-        """Return the parts that move, each with what its difference is multiplied by."""
+        """Return the arguments that depend on the state, each with the factor of its difference."""
         name, *parts = entry
         if not parts or name == "number":
             return []
@@ -120,7 +121,7 @@ class Slopes:
         return [(part, value) for part, value in pairs if self.moving[part]]
 
     def _texts(self, entry: Entry) -> list[tuple[int, str]]:
-        """Return the same factors as formulas."""
+        """Return the factors of :meth:`_factors` as formulas."""
         name, *parts = entry
         (py, qy), (pz, qz) = ([self._term(k, at) for k in (parts[0], parts[-1])] for at in "yz")
         factors = {
@@ -144,7 +145,7 @@ class Slopes:
         return f"t{place}_at" if at == "middle" else f"(t{place}_bounds {at} h{at})"
 
     def _generalised(self, pairs: Sequence[tuple[int, str]]) -> str:
-        """Return the tactic that forgets all of values but their bounds."""
+        """Return the tactic that keeps of values only their bounds."""
         known = " ".join(self._bounds(*pair) for pair in pairs)
         terms = " ".join(self._term(*pair) for pair in pairs)
         return f"generalize {known}; generalize {terms}; " if pairs else ""
@@ -216,8 +217,11 @@ class Slopes:
         return [*lines, f"Proof.\n  {' '.join(steps)}\n  split; [{equality} | {proof}]. Qed."]
 
     def _difference(self, entry: Entry) -> tuple[list[str], str]:
-        """Return tactics that come first, and the one that proves the difference of an operation to
-        be the sum of the differences of its parts, each with its factor.
+        """Return preparatory tactics, and the tactic that proves the equation of an operation's
+        slopes.
+
+        The equation says that its difference is the sum of its arguments' differences times their
+        factors.
         """
         name, *parts = entry
         py, pz = self._term(parts[0], "y"), self._term(parts[0], "z")

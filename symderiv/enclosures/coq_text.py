@@ -1,8 +1,8 @@
 """Enclosures of closed formulas at one state as a Coq file, which coq-interval checks.
 
-Every operation is a definition and a lemma that bounds it from the bounds of what it is made of, so
-that no formula is written out twice and each lemma is short. Coq knows no arcsine in its intervals;
-it is the arctangent of x / sqrt(1 - x²).
+Every operation is a definition and a lemma that bounds it from the bounds of its arguments, so that
+no formula is written out twice and each lemma is short. The intervals of Coq have no arcsine; it is
+the arctangent of x / sqrt(1 - x²).
 
 G. Melquiond, "Proving bounds on real-valued functions with computations", IJCAR 2008.
 """
@@ -28,7 +28,7 @@ _ARCS = {
     "asin": "atan ({0} / sqrt (1 - {0} * {0}))",
     "acos": "PI / 2 - atan ({0} / sqrt (1 - {0} * {0}))",
 }
-# Balls of Arb and intervals of Coq are rounded differently, most where a formula has x twice.
+# Slack because Arb's balls and Coq's intervals round differently, most if a formula has x twice.
 _WIDER, _WIDER_ARC = arb(1) + arb(2) ** -10, 4
 _HEAD = """\
 From Coq Require Import Reals.
@@ -42,12 +42,12 @@ Ltac bounded := intros; interval with (i_prec {bits}).
 def coq_text(
     start: Sequence[Fraction], statements: Sequence[tuple[Operations, Mapping[str, int]]]
 ) -> str:
-    """Return definitions, lemmas and theorems: numbers between which each named result is.
+    """Return definitions, lemmas and theorems that bound each named result by two numbers.
 
     Args:
         start: The state, exact.
-        statements: Lists of operations on it, each with the results by name: places among its
-            outputs.
+        statements: Lists of operations on it, each with its results: the position among the
+            outputs, by name.
 
     Raises:
         NotYetError: There is an operation that coq-interval does not bound, such as erf.
@@ -87,8 +87,8 @@ def formula(entry: Entry, parts: Sequence[str]) -> str:
     """Return an operation as text.
 
     Args:
-        entry: No number of the state.
-        parts: What it is made of, as text.
+        entry: An operation other than a component of the state.
+        parts: Its arguments, as text.
 
     Raises:
         NotYetError: coq-interval does not bound it.
@@ -110,12 +110,12 @@ def formula(entry: Entry, parts: Sequence[str]) -> str:
 
 
 def bounded(entry: Entry, state: Sequence[arb], known: Sequence[Ends]) -> Ends:
-    """Return numbers between which an operation is, which Coq can prove.
+    """Return two numbers that bound an operation such that Coq can prove it.
 
     Args:
         entry: The operation.
-        state: Balls of the numbers of the state.
-        known: Bounds of former operations.
+        state: Balls of the components of the state.
+        known: Bounds of earlier operations.
     """
     name, *arguments = entry
     if name == "state":
@@ -165,7 +165,7 @@ def _lemma(
 
 
 def between(ends: Ends, term: str) -> str:
-    """Return the claim that a term is between two numbers."""
+    """Return the claim that a term lies between two numbers."""
     low, high = map(fraction_text, ends)
     return f"{low} <= {term} <= {high}"
 
@@ -179,7 +179,7 @@ def fraction_text(value: Fraction) -> str:
 
 
 def ends_of(value: arb, digits: int = _DIGITS, wider: arb | int = _WIDER) -> Ends:
-    """Return decimals on both sides of a ball, further from its middle than its ends.
+    """Return decimals on both sides of a ball, a little outside of its ends.
 
     Raises:
         NotYetError: The ball has no ends.
@@ -191,7 +191,7 @@ def ends_of(value: arb, digits: int = _DIGITS, wider: arb | int = _WIDER) -> End
 
 
 def decimal(value: arb, digits: int) -> Fraction:
-    """Return a decimal near the middle of a ball."""
+    """Return a decimal close to the middle of a ball."""
     return _rounded(value.mid(), digits, 1)
 
 
@@ -204,6 +204,6 @@ def _rounded(value: arb, digits: int, side: int) -> Fraction:
 
 
 def span(ends: Ends) -> arb:
-    """Return a ball that holds all between two numbers."""
+    """Return a ball that contains everything between two numbers."""
     low, high = map(_exact, ends)
     return low.union(high)

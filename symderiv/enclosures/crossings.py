@@ -1,9 +1,9 @@
 """The first time at which a function of the state becomes positive, proved.
 
-On every step the function is negative all the way, or grows all the way from a negative to a
+On every step the function is negative throughout, or increases throughout from a negative to a
 positive value; pieces of steps are halved until one of both is proved. Along a step the function is
 its Taylor series in time, and not a function of boxes: late in learning the error is a small
-difference of order parameters, which boxes around each of them lose.
+difference of order parameters, which boxes around each of them cannot resolve.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Crossing:
 
     Attributes:
         verdict: "proved", "never" (proved for the whole run) or "undecided".
-        begin, end: The time is between them; exact. None if it is not proved.
+        begin, end: Exact bounds on the time; None if it is not proved.
         reason: Why it is undecided.
     """
 
@@ -44,7 +44,7 @@ def first_crossing(run: EnclosedRun, rates: Operations, gap: Operations) -> Cros
     """Return the first time at which a gap becomes positive.
 
     Args:
-        run: Proved.
+        run: A proved run.
         rates: The rates of the state.
         gap: A function of the state.
     """
@@ -70,7 +70,7 @@ def first_crossing(run: EnclosedRun, rates: Operations, gap: Operations) -> Cros
 
 
 def _unknown(begin: arb, end: arb) -> str:
-    """Return what balls leave open in a step."""
+    """Return the reason why a step is undecided."""
     return (
         f"the balls leave open whether it holds between alpha = {float(begin):.6g} and "
         f"{float(end):.6g}, as where a curve only touches the level; a smaller radius may tell"
@@ -78,7 +78,7 @@ def _unknown(begin: arb, end: arb) -> str:
 
 
 class _Gap:
-    """A function of the state, with the rates of the state."""
+    """A function of the state along trajectories of given rates."""
 
     def __init__(self, rates: Operations, gap: Operations) -> None:
         self._field, self._gap = VectorField.of(rates), gap.in_balls()
@@ -87,7 +87,7 @@ class _Gap:
         return gradient_form(self._gap, region)[0]
 
     def over(self, box: Sequence[arb]) -> arb:
-        """Return the function over a box, by its middle and its gradient where that is better."""
+        """Return the function over a box, by its mean value form where that is sharper."""
         plain: arb = self._gap(box)[0]
         middle = [x.mid() for x in box]
         moved = gradients(self._gap, box) * arb_mat(
@@ -97,13 +97,15 @@ class _Gap:
         return plain.intersection(centred) if plain.overlaps(centred) else plain
 
     def along(self, step: ProvedStep) -> _Along:
-        """Return the function on a step, for all trajectories that begin in its set."""
+        """Return the function on a step, for all trajectories that begin in the step's set."""
         order = len(step.columns)
         known = self._series(step.begin.hull, order - 1)
         return _Along([*known, self._series(step.rough, order)[order]], step.time)
 
     def _series(self, box: Sequence[arb], order: int) -> list[arb]:
-        """Return coefficients 0 to an order of the function in time, from anywhere in a box."""
+        """Return Taylor coefficients of the function in time, from any state in a box, up to an
+        order.
+        """
         columns = self._field.taylor(box, lambda n, _: n == order)
         ctx.cap = order + 1
         state = [arb_series(list(column), order + 1) for column in zip(*columns, strict=True)]
@@ -113,29 +115,29 @@ class _Gap:
 
 @dataclass(frozen=True)
 class _Along:
-    """A function on a step: its Taylor coefficients, of which the last one holds in all the step.
+    """A function on a step as its Taylor polynomial, whose last coefficient is a remainder bound.
 
     Attributes:
-        coefficients: The last one bounds the remainder.
-        time: How long the step takes.
+        coefficients: Taylor coefficients; the last one holds throughout the step.
+        time: The length of the step.
     """
 
     coefficients: list[arb]
     time: arb
 
     def value(self, time: arb) -> arb:
-        """Return the function at a time, or at all times of a ball, of the step."""
+        """Return the function at a time of the step, or at all times of a ball."""
         middle = time.mid()
         centred = _polynomial(self.coefficients, middle) + self.speed(time) * (time - middle)
         plain = _polynomial(self.coefficients, time)
         return plain.intersection(centred) if plain.overlaps(centred) else plain
 
     def speed(self, time: arb) -> arb:
-        """Return how fast the function grows."""
+        """Return the time derivative of the function at a time, or at all times of a ball."""
         return _polynomial([n * x for n, x in enumerate(self.coefficients)][1:], time)
 
     def searched(self, pieces: int) -> tuple[str, tuple[arb, arb] | None]:
-        """Return whether the step crosses zero, and the piece of it where it does."""
+        """Return whether the function crosses zero on the step, and the piece where it does."""
         ends = [self.time * n / pieces for n in range(pieces + 1)]
         for begin, end in itertools.pairwise(ends):
             times = begin.union(end)
@@ -151,7 +153,7 @@ class _Along:
         return "never", None
 
     def narrowed(self, begin: arb, end: arb) -> tuple[arb, arb]:
-        """Return times as close as can be told between which the function, which grows, is 0."""
+        """Return sharp bounds on the time at which the function, which increases, is 0."""
         for _ in range(_BISECTIONS):
             middle = ((begin + end) / 2).mid()
             value = self.value(middle)
@@ -164,7 +166,7 @@ class _Along:
         return self._one_side(begin, middle, -1), self._one_side(end, middle, 1)
 
     def _one_side(self, far: arb, near: arb, sign: int) -> arb:
-        """Return a time near another one at which the sign is proved."""
+        """Return a time close to ``near`` at which the function is proved to have the sign."""
         for _ in range(_BISECTIONS):
             between = ((far + near) / 2).mid()
             if not sign * self.value(between) > 0:

@@ -17,20 +17,21 @@ from symderiv.precision.balls.eigenvalues import enclosed_eigenvalues, index_of
 from symderiv.precision.balls.krawczyk import proved_root
 from symderiv.precision.balls.operations import Operations
 
-# Decimals of times have fewer digits, so that their sums are exact.
+# Decimals of times have fewer digits than this, so that their differences are exact.
 _EXACT = Context(prec=1000)
 
 
 @dataclass(frozen=True)
 class PassedPoint:
-    """A fixed point of which the number of unstable directions is proved.
+    """A fixed point whose number of unstable directions is proved.
 
     Attributes:
         point: A box that holds exactly one fixed point.
         eigenvalues: Those of the Jacobian there, largest real part first.
-        index: How many of them have a positive real part, at least one; the others have a negative.
-        time: An exact time between steps, of these the one at which the run is nearest.
-        distance: The distance of any coordinate of the run at that time from it is at most this.
+        index: The number of eigenvalues with positive real part, at least 1; all others have a
+            negative one.
+        time: The exact time at the begin of a step at which the run is closest.
+        distance: A bound on the distance of every coordinate of the run at that time.
     """
 
     point: StateSet
@@ -47,7 +48,7 @@ class Departure:
     Attributes:
         levels: Decimals; the error falls below the first one where the run enters its plateau, and
             below the second one where it leaves it.
-        entered, left: Decimals between which the first time lies at which the error does so.
+        entered, left: Decimals that bound the first time at which the error does so.
         passes: The fixed point that the run passes between them, None if it is not proved.
     """
 
@@ -58,19 +59,20 @@ class Departure:
 
     @property
     def length(self) -> tuple[Decimal, Decimal]:
-        """Exact bounds on the length of the plateau."""
+        """Return exact bounds on the length of the plateau."""
         (a, b), (c, d) = (map(Decimal, ends) for ends in (self.entered, self.left))
         return _EXACT.subtract(c, b), _EXACT.subtract(d, a)
 
 
 def passed_point(run: EnclosedRun, rates: Operations, begin: arb, end: arb) -> PassedPoint | None:
-    """Return the fixed point that Newton's method finds from the slowest state of a run, or None
-    where it is not proved.
+    """Return the fixed point that Newton's method finds from the slowest state of a run, or None.
+
+    None means that it could not be proved, or that it has no unstable direction.
 
     Args:
-        run: Proved.
+        run: A proved run.
         rates: The rates of the state.
-        begin, end: Only between these times.
+        begin, end: The times between which the state is looked for.
     """
     field = VectorField.of(rates)
     between = [place for place, time in enumerate(run.begins) if time >= begin and time <= end]
@@ -101,5 +103,5 @@ def passed_point(run: EnclosedRun, rates: Operations, begin: arb, end: arb) -> P
 
 
 def _size(values: Sequence[arb]) -> float:
-    """Return a number that no entry exceeds."""
+    """Return an upper bound on the sizes of all entries."""
     return max(float(np.nextafter(float(abs(x).upper()), np.inf)) for x in values)

@@ -1,9 +1,9 @@
-"""A proved run as data that another program can check: rational numbers, and what they claim.
+"""A proved run as data that another program can check: rational numbers, and claims on them.
 
 All numbers are dyadic, ``"m*2^e"``. The list of operations is that of the rates; each step has the
-set of states it begins with, its time and a box that no trajectory leaves; the last set ends it.
-``check_enclosures.py`` beside this file reads it; it uses balls, and nothing else of symderiv.
-What the run passes and tends to, where that is proved, is for ``check_departure.py``.
+set of states at its begin, its time and a box that no trajectory leaves; the last set ends it.
+``check_enclosures.py`` beside this file reads it; it uses balls, and nothing else of symderiv. The
+fixed points that the run passes and tends to, where proved, are for ``check_departure.py``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Claims:
-    """The statements on a run as a whole that are proved.
+    """Proved statements on a run as a whole.
 
     Attributes:
         error: The list of operations whose last result is the generalisation error.
-        departure: Where it leaves its plateau.
-        limit: What it tends to.
+        departure: The ends of its plateau, and the fixed point there.
+        limit: The fixed point to which it tends.
     """
 
     error: Operations
@@ -40,7 +40,7 @@ class Claims:
     limit: Attraction | None
 
     def told(self) -> dict[str, Any]:
-        """Return what is claimed as a JSON object, without what is not proved."""
+        """Return the claims as a JSON object, without those that are not proved."""
         told = {}
         if self.departure is not None:
             told["departure"] = _departure(self.departure, self.error)
@@ -59,11 +59,11 @@ def record_of(
     """Return a proved run as a JSON object.
 
     Args:
-        run: Proved.
+        run: A proved run.
         rates: The rates of the state.
         start: Exact numbers.
         names: The names of the order parameters that move.
-        claims: What is proved of the run as a whole.
+        claims: The statements that are proved of the run as a whole.
     """
     with working_bits(run.bits):
         return {
@@ -120,7 +120,7 @@ def _limit(limit: Attraction) -> dict[str, Any]:
 
 
 def _wider(ball: arb) -> arb:
-    """Return a ball of twice the width at least, which another program finds proved too."""
+    """Return a ball of at least twice the width, so that another program can prove it too."""
     return ball + arb(0, ball.rad()) + arb(0, arb(2) ** (-2 * ctx.prec))
 
 

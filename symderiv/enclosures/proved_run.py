@@ -1,7 +1,8 @@
-"""Proved runs: sets of states, one after the other, each of which follows from the one before.
+"""Proved runs: a sequence of sets of states, each of which contains the image of the one before.
 
-Steps and precision are planned: what a plateau amplifies is known from a run in doubles, so that
-the error of each step is small enough for the radius that is wanted at the end.
+Steps and precision are planned: the amplification of errors by a plateau is known from a run in
+doubles, so that the error of each step can be small enough for the radius that is wanted at the
+end.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from symderiv.precision.balls.working import working_bits
 Progress = Callable[[str, float], None]
 
 _SPARE_BITS = 24
-# Times are doubles, and sums of them are exact.
+# At this precision, sums of times, which are doubles, are exact.
 _LEAST_BITS = 128
-# Terms of the Taylor series for each decimal digit: fewer or more cost more for each unit of time.
+# The cheapest number of terms of the Taylor series for each decimal digit of the tolerance.
 _TERMS_A_DIGIT = 0.78
 _GROWTH, _SHRINKING = 1.3, 0.5
 _ROUNDS = 4
@@ -40,12 +41,12 @@ _ROUNDS = 4
 
 @dataclass(frozen=True)
 class EnclosedRun:
-    """A run that was proved.
+    """A proved run.
 
     Attributes:
         steps: The steps from the start to the end.
         begins: Times at which they begin, exact.
-        at: Which step ends at each of the times that were asked for; -1 for the start.
+        at: The index of the step that ends at each requested time; -1 for the start.
         bits: Working precision.
         tolerance: The tolerance on the remainder of each step.
     """
@@ -57,21 +58,21 @@ class EnclosedRun:
     tolerance: arb
 
     def region(self, place: int) -> StateSet:
-        """Return the set of states at the time asked for at a place."""
+        """Return the set of states at a requested time, given by its index."""
         step = self.at[place]
         return self.steps[0].begin if step < 0 else self.steps[step].end
 
 
 def exactly(value: Fraction) -> arb:
-    """Return a ball around a fraction, of the present precision."""
+    """Return a ball around a fraction, at the present precision."""
     return arb(fmpq(value.numerator, value.denominator))
 
 
 def amplification(slopes: Sequence[np.ndarray], times: np.ndarray) -> float:
-    """Return by how much an error made at any time of a run has grown at any later time.
+    """Return the largest factor by which an error at any time of a run grows until any later time.
 
     Args:
-        slopes: Derivatives of the rates at the times, each n × n.
+        slopes: Jacobians of the rates at the times, each n × n.
         times: Ascending, as many.
     """
     steps = [
@@ -99,10 +100,10 @@ def enclosed(
         operations: The list of operations of the rates.
         start: Exact numbers.
         times: Ascending, from 0 on, at which steps end; exactly these doubles.
-        radius: The radius of the balls of all coordinates at all times, at most.
+        radius: The largest radius allowed for the balls of all coordinates at all times.
         growth: The factor by which errors grow, see :func:`amplification`; a guess that is too
             small costs a second run.
-        progress: Told of the time reached.
+        progress: Called with a message and the fraction of time reached.
 
     Raises:
         ToleranceError: The radius was not reached, or a step could not be proved.
@@ -153,7 +154,7 @@ def _followed(
 
 
 def gradient_form(values: Callable[[Sequence[arb]], list[arb]], region: StateSet) -> list[arb]:
-    """Return functions over a set of states by their values at the centre and their gradients.
+    """Return functions over a set of states by their mean value form at the centre.
 
     Args:
         values: The values of the functions over balls or power series of balls.

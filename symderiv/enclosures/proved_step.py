@@ -1,11 +1,11 @@
-"""One proved step: a set of states now, and a set that holds all of them a time later.
+"""One proved step: from a set of states to a set that contains all of them a time later.
 
 A set is a point, a matrix and a box, ``c + A r``. Trajectories from it stay in a rough box over the
 whole step, because Picard's operator maps that box into itself. The point moves by its Taylor
-series, whose remainder is the next Taylor coefficient over the rough box; differences to it move
-by the Jacobian of the flow, which is the time-ordered exponential of a matrix of balls. An
-orthogonal matrix for the next set keeps boxes from growing where the flow only rotates or shears
-them (Lohner's method).
+series, whose remainder is the next Taylor coefficient over the rough box; differences to it move by
+the Jacobian of the flow, which is the time-ordered exponential of a matrix of balls. An orthogonal
+matrix for the next set keeps boxes from growing where the flow only rotates or shears them
+(Lohner's method).
 
 R. J. Lohner, "Computation of guaranteed enclosures for the solutions of ordinary initial and
 boundary value problems", in Computational Ordinary Differential Equations, 1992.
@@ -55,7 +55,9 @@ class VectorField:
 
         Args:
             start: n balls.
-            enough: Told the number of the last coefficient and its n balls; whether to end.
+            enough: Called with the number of the last coefficient and its n balls; returns whether
+                to
+                stop.
         """
         columns = [list(start)]
         while not enough(len(columns) - 1, columns[-1]):
@@ -67,7 +69,7 @@ class VectorField:
         return columns
 
     def slopes(self, box: Sequence[arb]) -> arb_mat:
-        """Return the derivatives of the rates over a box, n × n."""
+        """Return the Jacobian of the rates over a box, n × n."""
         return gradients(self.rates, box)
 
 
@@ -76,7 +78,7 @@ Columns = list[list[arb]]
 
 @dataclass(frozen=True)
 class StateSet:
-    """All states ``c + A r`` with r in a box.
+    """The set of all states ``c + A r`` with r in a box.
 
     Attributes:
         centre: c, n exact numbers.
@@ -90,19 +92,19 @@ class StateSet:
 
     @classmethod
     def around(cls, values: Sequence[arb]) -> StateSet:
-        """Return the box of some balls."""
+        """Return the box of some balls as a set, with the unit matrix as axes."""
         size = len(values)
         one = arb_mat(size, size, [int(n == m) for n in range(size) for m in range(size)])
         return cls([x.mid() for x in values], one, [x - x.mid() for x in values])
 
     @property
     def hull(self) -> list[arb]:
-        """The smallest balls around each coordinate."""
+        """Return the smallest ball around each coordinate."""
         return [c + x for c, x in zip(self.centre, _applied(self.axes, self.box), strict=True)]
 
     @property
     def radius(self) -> arb:
-        """The largest radius of a coordinate."""
+        """Return the largest radius of a coordinate."""
         return largest_of([x.rad() for x in self.hull])
 
 
@@ -112,12 +114,12 @@ class ProvedStep:
 
     Attributes:
         begin, end: Sets of states.
-        time: How long it takes, an exact number.
+        time: The length of the step, an exact number.
         outer: A box of n balls that Picard's operator maps into itself.
-        rough: What it maps it to: every trajectory stays there from begin to end.
+        rough: The image of that box: every trajectory stays there from begin to end.
         columns: Taylor coefficients of the trajectory of the centre.
         last: Balls for the next Taylor coefficient, anywhere in the step.
-        slopes: The derivatives of the rates over the rough box.
+        slopes: The Jacobian of the rates over the rough box.
     """
 
     begin: StateSet
@@ -130,14 +132,14 @@ class ProvedStep:
     slopes: arb_mat
 
     def at(self, time: arb) -> list[arb]:
-        """Return balls that hold the state at a time, or at all times of a ball, of the step."""
+        """Return balls that hold the state at a time of the step, or at all times of a ball."""
         moved = _applied(_exponential(self.slopes, time) * self.begin.axes, self.begin.box)
         centre = _summed(self.columns, self.last, time)
         return [_meet(c + x, rough) for c, x, rough in zip(centre, moved, self.rough, strict=True)]
 
 
 def short(time: arb) -> arb:
-    """Return an exact number of few bits that is not larger, so that sums of times are exact.
+    """Return a time rounded down to few bits, so that sums of times are exact.
 
     Raises:
         ToleranceError: It would be zero.
@@ -149,11 +151,11 @@ def short(time: arb) -> arb:
 
 
 def stepped(field: VectorField, begin: StateSet, longest: arb, tolerance: arb) -> ProvedStep:
-    """Return a proved step, as long as the error it adds stays below a tolerance.
+    """Return the longest proved step that was found with an error below a tolerance.
 
     Args:
         field: The field of the rates.
-        begin: Where it begins.
+        begin: The set of states at its begin.
         longest: An exact number; the step is not longer.
         tolerance: The tolerance on the remainder of the Taylor series.
 
@@ -191,7 +193,7 @@ def _small(time: arb, tolerance: arb, order: int, last: list[arb]) -> bool:
 def _rough_box(
     field: VectorField, hull: Sequence[arb], longest: arb
 ) -> tuple[arb, list[arb], list[arb]]:
-    """Return a time, a box that Picard's operator over it maps into itself, and its image."""
+    """Return a time, a box that Picard's operator over it maps into itself, and the image."""
     time = longest
     for _ in range(_HALVINGS):
         box = list(hull)
@@ -232,7 +234,7 @@ def _finished(
     axes = _orthogonal(moved, begin.box)
     inverse = axes.inv()
     turned = inverse * moved
-    # twice what it has to be, so that another program, which rounds otherwise, finds it proved too
+    # doubled, so that a checking program, whose rounding differs, can prove it too
     error = [2 * (x - c) for x, c in zip(reached, centre, strict=True)]
     box = [
         one + other
@@ -243,7 +245,7 @@ def _finished(
 
 
 def _orthogonal(moved: arb_mat, box: Sequence[arb]) -> arb_mat:
-    """Return nearly orthogonal axes, of which the first lies along the longest side."""
+    """Return nearly orthogonal axes, the first one along the longest side of the moved box."""
     size = moved.nrows()
     middle = np.array([float(x.mid()) for x in moved.entries()]).reshape(size, size)
     widths = np.array([float(abs(x).upper().log().mid()) if x != 0 else -np.inf for x in box])
@@ -254,10 +256,10 @@ def _orthogonal(moved: arb_mat, box: Sequence[arb]) -> arb_mat:
 
 
 def _exponential(slopes: arb_mat, time: arb) -> arb_mat:
-    """Return the Jacobian of the flow over a time, if its rates have these slopes all the way.
+    """Return the Jacobian of the flow over a time during which the rates have these slopes.
 
-    The terms of the time-ordered exponential are means of products of matrices in the ball; what is
-    left after some of them is bounded by the norm.
+    The terms of the time-ordered exponential are means of products of matrices in the ball; the
+    remainder of the series is bounded by the norm.
     """
     size = slopes.nrows()
     scaled = slopes * time
@@ -279,7 +281,7 @@ def _exponential(slopes: arb_mat, time: arb) -> arb_mat:
 
 
 def _summed(columns: Columns, last: Sequence[arb], time: arb) -> list[arb]:
-    """Return the Taylor series with its remainder."""
+    """Return the sum of the Taylor series with its remainder."""
     total = list(last)
     for column in reversed(columns):
         total = [c + time * x for c, x in zip(column, total, strict=True)]

@@ -1,7 +1,7 @@
 """Derivatives of a list of operations at many states at once, in doubles.
 
-A number is its values at all states, with its derivatives by all numbers of the state: NumPy takes
-the rules of differentiation to all of them in one go.
+Forward differentiation: a number is an array of its values at all states, with its derivatives by
+all components of the state.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _DERIVATIVES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 
 
 class _Varied:
-    """Values (P,) and their derivatives (n, P)."""
+    """Values, shape (P,), with their derivatives, shape (n, P)."""
 
-    # NumPy leaves operations with arrays to this class
+    # makes NumPy leave operations between arrays and this class to the class
     __array_ufunc__ = None
 
     def __init__(self, value: Any, slope: Any) -> None:
@@ -81,7 +81,7 @@ def slopes_in_doubles(operations: Operations, states: np.ndarray) -> np.ndarray:
         states: The states, shape (P, n).
 
     Returns:
-        Shape (P, results, n); not a number where a derivative is infinite.
+        Shape (P, results, n); NaN where a derivative is infinite.
     """
     count, size = states.shape
     constants, results = operations.compiled()

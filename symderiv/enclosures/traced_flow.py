@@ -38,13 +38,13 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True)
 class ExactVectors:
-    """A state and constants, each number of which is exact: the shortest decimal of its double, or
-    a formula.
+    """A state and constants as exact numbers: shortest decimals of doubles, or formulas.
 
     Attributes:
         begin, constants: In doubles.
         state, parameters: How they are packed.
-        exact: SymPy's numbers, made of roots, by the names of fields all of whose entries they are.
+        exact: SymPy numbers made of roots, by names of fields; all entries of such a field are
+            this number.
     """
 
     begin: np.ndarray
@@ -55,7 +55,7 @@ class ExactVectors:
 
     @cached_property
     def numbers(self) -> dict[str, np.ndarray]:
-        """The numbers by field, as fractions or formulas."""
+        """Return the numbers by field, as fractions or formulas."""
         numbers = {}
         for packing, values in ((self.state, self.begin), (self.parameters, self.constants)):
             for name, view in packing.views(values).items():
@@ -83,12 +83,12 @@ class TracedRates(ABC):
     @property
     @abstractmethod
     def names(self) -> list[str]:
-        """The names of the moving order parameters."""
+        """Return the names of the moving order parameters."""
 
     @property
     @abstractmethod
     def observables(self) -> tuple[Operations, list[str]]:
-        """The order parameters and averages that results have, and their names."""
+        """Return the order parameters and averages that results have, and their names."""
 
     @abstractmethod
     def rows(self, times: np.ndarray) -> np.ndarray:
@@ -96,28 +96,30 @@ class TracedRates(ABC):
 
     @abstractmethod
     def scales(self, sizes: Mapping[str, arb]) -> dict[str, arb]:
-        """Return what errors of order parameters are compared with, by name.
+        """Return the scales with which errors of order parameters are compared, by name.
 
         Args:
-            sizes: Bounds from below on the moduli of what is observed, by name.
+            sizes: Lower bounds on the moduli of the observables, by name.
         """
 
     @cached_property
     def start(self) -> list[Fraction]:
-        """The start of what moves, in the order of :attr:`names`: shortest decimals."""
+        """Return the start of the moving order parameters as fractions, in the order of
+        :attr:`names`.
+        """
         return [Fraction(repr(value)) for value in self.values(self.vectors.begin)]
 
     @cached_property
     def rates(self) -> Operations:
-        """The rates of what moves."""
+        """Return the rates of the moving order parameters."""
         return self._operations[1]
 
     def gap(self, condition: Condition) -> Operations:
-        """Return what is positive where a condition on the observables holds, as operations.
+        """Return operations for a quantity that is positive where a condition on observables holds.
 
         Raises:
-            InputError: It depends on what is not enclosed.
-            NotYetError: It has a function that does not enclose.
+            InputError: It depends on a quantity that is not enclosed.
+            NotYetError: It has a function that has no enclosure.
         """
         operations, names = self.observables
         gap = condition.named_gap()
@@ -128,18 +130,21 @@ class TracedRates(ABC):
         return continued(operations, gap, names)
 
     def values(self, row: np.ndarray) -> list[float]:
-        """Return what moves of a packed state in doubles."""
+        """Return the moving order parameters of a packed state in doubles."""
         views = self.vectors.state.views(row)
         return [float(views[name].reshape(-1)[place]) for name, place in self.moving]
 
     @property
     def moving(self) -> list[Place]:
-        """The order parameters that move."""
+        """Return the order parameters that move, as places in fields."""
         return self._operations[0]
 
     @cached_property
     def _operations(self) -> tuple[list[Place], Operations]:
-        """Find what moves: entries whose rate is not zero whatever the state is."""
+        """Return the moving order parameters and their rates.
+
+        They are the entries whose rate is not identically zero when all others are fixed.
+        """
         fields = self.program.state.fields if self.program.state else ()
         moving = [
             (field.name, int(place))
@@ -170,11 +175,11 @@ class TracedRates(ABC):
         return operations.live()
 
     def given(self, procedure: Procedure) -> list[Any]:
-        """Return what a procedure takes, of what moves its place in the state."""
+        """Return the arguments of a procedure; moving order parameters are indices of the state."""
         return [self._stated(self.moving, each.name) for each in procedure.inputs]
 
     def _stated(self, moving: Sequence[Place], name: str) -> Any:
-        """Return a field as nested lists, of what moves its place in the state."""
+        """Return a field as nested lists; moving order parameters are indices of the state."""
         if name == "alpha":
             return Fraction(0)
         values = self.vectors.numbers[name].copy()
@@ -190,7 +195,7 @@ class TracedRates(ABC):
 
         Args:
             context: See :class:`symderiv.precision.balls.contexts.Numbers`.
-            moving, values: What moves, and its numbers.
+            moving, values: The moving order parameters and their values.
         """
 
         def number(value: Any) -> Any:
@@ -205,7 +210,7 @@ class TracedRates(ABC):
         return {name: number(self._stated(moving, name)) for name in self.vectors.numbers}
 
     def rates_at(self, context: Any, moving: Sequence[Place], values: Sequence[Any]) -> list[Any]:
-        """Return the rates of what moves in numbers of a context."""
+        """Return the rates of the moving order parameters in numbers of a context."""
         fields = {**self.fields(context, moving, values), "alpha": context.zero}
         procedure, state = self.procedure(self.program.right_hand_side), self.vectors.state
         zeros = {
@@ -218,7 +223,7 @@ class TracedRates(ABC):
         return [flat[name][place] for name, place in moving]
 
     def _mirrored(self, name: str) -> np.ndarray:
-        """Return of each entry of a field the entry that is the same number."""
+        """Return for each entry of a field the first entry that is equal by symmetry."""
         shape = self.vectors.numbers[name].shape
         places = np.arange(int(np.prod(shape))).reshape(shape)
         symmetric = name in {f.name for v in self.program.vectors for f in v.fields if f.symmetric}
@@ -236,21 +241,21 @@ class TracedFlow(TracedRates):
     """The equations of a study in exact numbers.
 
     Attributes:
-        flow: The same in doubles.
+        flow: The equations in doubles.
     """
 
     flow: Flow
 
     @classmethod
     def of(cls, flow: Flow, exact: Mapping[str, sp.Expr]) -> TracedFlow:
-        """Return the equations of a flow.
+        """Return the exact equations of a flow.
 
         Args:
-            flow: It.
+            flow: The flow in doubles.
             exact: See :class:`ExactVectors`.
 
         Raises:
-            NotYetError: A mean is an integral, or an activation is a sum that only comes near it.
+            NotYetError: A mean is an integral, or an activation is approximated by a sum.
         """
         from symderiv.integrate.flows.tangents import equations_asked
 
@@ -264,8 +269,9 @@ class TracedFlow(TracedRates):
 
     @cached_property
     def names(self) -> list[str]:
-        """Names of the moving order parameters, as ``student_overlap[1,1,2]``; the number of the
-        eigenvalue comes first.
+        """Return names of the moving order parameters, as ``student_overlap[1,1,2]``.
+
+        The number of the eigenvalue comes first.
         """
         names = []
         for name, place in self.moving:
@@ -278,7 +284,7 @@ class TracedFlow(TracedRates):
 
     @cached_property
     def observables(self) -> tuple[Operations, list[str]]:
-        """Q, R, v where it moves and the generalisation error, and their names: ``Q[1,1]``, …"""
+        """Return Q, R, v where it moves and the generalisation error, with names ``Q[1,1]``, …."""
         procedure = self.procedure(self.program.observables)
         K, M = self.flow.state.K, self.flow.state.M
         outputs = [
@@ -310,7 +316,7 @@ class TracedFlow(TracedRates):
         return VariedFlow(self.flow, {}).run(times)
 
     def scales(self, sizes: Mapping[str, arb]) -> dict[str, arb]:
-        """Return max Q, sqrt(max Q max T) and max v."""
+        """Return the scales max Q of Q, sqrt(max Q max T) of R and max v of v, by name."""
         largest = {
             letter: max(
                 (sizes[name] for name in sizes if name[0] == letter), default=arb(0), key=float
@@ -325,7 +331,7 @@ def module_of(program: Program) -> SimpleNamespace:
     """Return the functions of a program in numbers of any kind.
 
     Raises:
-        NotYetError: An activation is a sum that only comes near it.
+        NotYetError: An activation is approximated by a sum.
     """
     from symderiv_codegen import PrinterError
 
@@ -340,5 +346,5 @@ def module_of(program: Program) -> SimpleNamespace:
 
 
 def _nested(values: np.ndarray) -> Any:
-    # entries of object arrays may be tuples, which are no arrays
+    # tolist keeps tuples that are entries of an object array
     return values.tolist() if values.ndim else values.item()

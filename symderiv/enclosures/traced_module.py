@@ -14,7 +14,7 @@ from symderiv.formula.walker import Meaning, added, constant, multiplied, value_
 from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.operations import Operations, Recorded, Recorder
 
-# inside of their domains, which evaluation in balls proves, guards are what they guard
+# functions without their guards, as evaluation in balls proves that arguments are in the domain
 _GUARDED = {
     "_clipped_sqrt": lambda mp, x: mp.sqrt(x),
     "_clipped_asin": lambda mp, x: mp.asin(x),
@@ -34,15 +34,15 @@ def traced(
     Args:
         module: See :func:`symderiv.lowering.programs.precise_module.precise_module`.
         name: The name of the function.
-        arguments: What it takes behind the context: nested lists of numbers; a number of the state
-            is its place as an ``int`` in a tuple of one, ``(n,)``, others are exact fractions or
-            SymPy's numbers made of roots.
-        outputs: Nested lists in which the function leaves its results; see ``arguments``. What it
-            returns comes behind them.
+        arguments: Its arguments after the context, as nested lists; a component of the state is
+            its index in a tuple ``(n,)``, other numbers are exact fractions or SymPy numbers made
+            of roots.
+        outputs: Nested lists in which the function leaves its results; see ``arguments``. Its
+            return value comes after them.
         before: Operations whose results come first.
 
     Raises:
-        NotYetError: There is an operation, a function or a comparison that does not enclose.
+        NotYetError: There is an operation, a function or a comparison without enclosure.
     """
     recorder = Recorder(before and before.copied())
 
@@ -78,10 +78,10 @@ def traced(
 
 
 def continued(operations: Operations, expression: sp.Expr, names: Sequence[str]) -> Operations:
-    """Return the operations that give an expression in the outputs, under these names.
+    """Return operations that end with an expression in the outputs, which have these names.
 
     Raises:
-        NotYetError: There is an operation that does not enclose.
+        NotYetError: There is an operation without enclosure.
     """
     recorder = Recorder(operations.copied())
     known = dict(zip(names, operations.outputs, strict=True))
@@ -91,7 +91,7 @@ def continued(operations: Operations, expression: sp.Expr, names: Sequence[str])
 
 @dataclass(frozen=True)
 class _RecordedRoots:
-    """SymPy's numbers that are made of fractions and roots, recorded."""
+    """The domain of recorded SymPy numbers that are made of fractions and roots."""
 
     recorder: Recorder
 

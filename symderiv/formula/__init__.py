@@ -71,9 +71,9 @@ def parse_number(text: str) -> sp.Expr:
 
 
 def parse_rational(text: str) -> Fraction | None:
-    """Return the rational that a text means, None if it is another number.
+    """Return the rational that a text means, or None if it means another number.
 
-    SymPy is imported for what has functions or roots.
+    SymPy is imported only for texts with functions or roots.
 
     Raises:
         FormulaError: The text is not a finite real number.

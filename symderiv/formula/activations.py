@@ -71,7 +71,7 @@ class Activation:
 
     @cached_property
     def expression(self) -> sp.Expr:
-        """The formula in SymPy, in ``Symbol("x", real=True)``.
+        """Return the formula in SymPy, in ``Symbol("x", real=True)``.
 
         Raises:
             FormulaError: The formula is infinite or not real.

@@ -1,4 +1,4 @@
-"""Expressions as functions of numbers: SymPy's ``lambdify`` with what it leaves out."""
+"""Expressions as functions of numbers: SymPy's ``lambdify`` with functions that it lacks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _softplus(x: Any) -> Any:
     return mpmath.log1p(mpmath.exp(x))
 
 
-#: By the names of functions; values almost everywhere, at jumps the middle.
+#: NumPy's versions of functions by name; at jumps the value is the mean of both sides.
 _ARRAYS: Final[Mapping[str, Callable[..., Any]]] = {
     "Heaviside": lambda x, at_zero=0.5: np.heaviside(x, 0.5),
     "SoftPlus": lambda x: np.logaddexp(0.0, x),
@@ -50,7 +50,7 @@ _OF_NUMPY: Final = frozenset(
 
 
 def _is_elementary(expressions: Any, given: AbstractSet[str]) -> bool:
-    """Return whether no function occurs for which SciPy would have to be imported."""
+    """Return whether all functions are in NumPy or given, so that SciPy need not be imported."""
     import sympy as sp
 
     each = [expressions] if isinstance(expressions, sp.Basic) else expressions
@@ -61,15 +61,15 @@ def _is_elementary(expressions: Any, given: AbstractSet[str]) -> bool:
 
 
 def bounded(expression: sp.Expr) -> sp.Expr:
-    """Return an expression in which cosh overflows neither under sinh nor in a logarithm.
+    """Return an expression rewritten so that cosh does not overflow, under sinh or in a logarithm.
 
-    Quadratures go so far out that outputs are thousands, with weights of 1e-18.
+    Quadratures reach so far that arguments are thousands, with weights of 1e-18.
     """
     import sympy as sp
 
     def logarithm(cosh: sp.Expr) -> sp.Expr:
         (u,) = cosh.args
-        # log(1 + exp(-40)) is less than what rounding leaves
+        # log(1 + exp(-40)) is below rounding
         far = sp.Abs(u) - sp.log(2)
         return sp.Piecewise((far, sp.Gt(sp.Abs(u), 20)), (sp.log(cosh), True))
 
@@ -86,14 +86,14 @@ def as_function(
     Args:
         symbols: A symbol, or several.
         expressions: One, or a list or tuple.
-        numbers: Arrays of NumPy, numbers of mpmath, floats, or any that bring their arithmetic
-            along, with which expressions have no functions.
+        numbers: The kind of values: NumPy arrays, mpmath numbers, floats, or "any" objects with
+            arithmetic operators, for expressions without functions.
         further: Functions by name.
     """
     import sympy as sp
 
     tables: dict[str, tuple[Mapping[str, Callable[..., Any]], list[Any]]] = {
-        "arrays": (_ARRAYS, [np]),  # by its name all of its packages would be imported
+        "arrays": (_ARRAYS, [np]),  # "numpy" as text would import all of its packages
         "mpmath": (_MPMATH, ["mpmath"]),
         "floats": (_NONE, ["math"]),
         "any": (_NONE, []),
@@ -112,12 +112,12 @@ def as_function(
 
 
 def function_text(function: Callable[..., Any]) -> str:
-    """Return a function of :func:`as_function` as text, to be kept."""
+    """Return the source of a function of :func:`as_function`, for storage."""
     return inspect.getsource(function)
 
 
 def function_written(text: str, further: Mapping[str, Any] = _NONE) -> Callable[..., Any]:
-    """Return the function of floats that :func:`function_text` gave."""
+    """Return the function of floats from the text of :func:`function_text`."""
     names = {**vars(math), **further}
     exec(text, names)
     function: Callable[..., Any] = names["_lambdifygenerated"]

@@ -35,13 +35,14 @@ MAX_CONSTANT_EXPONENT: Final = 700.0
 
 @dataclass(frozen=True)
 class FormulaBound:
-    """Facts that are known of a piece of a formula.
+    """Bounds on one piece of a formula.
 
     Attributes:
         value: The value if the piece is constant, exact if rational; None if it has variables.
-        bits: No rational number that simplification finds in the piece has more bits.
+        bits: A bound on the bits of any rational number that simplification finds in the piece.
         degree: Largest number of variable factors in a term, functions counting as one.
-        logarithm: A logarithm occurs, so that an exponential of the piece can be a rational power.
+        logarithm: Whether a logarithm occurs, so that an exponential of the piece can be a
+            rational power.
     """
 
     value: Constant | None
@@ -68,12 +69,12 @@ def measure(node: Node, names: Mapping[str, Constant | None]) -> FormulaBound:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """Bounds as the values of formulas."""
+    """The domain of bounds, in which formulas are evaluated."""
 
     names: Mapping[str, Constant | None]
 
     def meaning(self, node: Node) -> Meaning:
-        """Return how a piece's bound follows from those of its arguments."""
+        """Return the function that makes a piece's bound from those of its arguments, and these."""
         if isinstance(node, Number):
             return constant(FormulaBound(node.value, _bits(node.value)))
         if isinstance(node, Apply):
@@ -142,7 +143,7 @@ def _inverse(node: Apply, arguments: list[FormulaBound]) -> FormulaBound:
 def _power(node: Apply, arguments: list[FormulaBound]) -> FormulaBound:
     base, exponent = arguments
     if exponent.value is None:
-        # The variables of the exponent may cancel and leave a number of so many bits.
+        # The variables of the exponent may cancel and leave a number of this many bits.
         growth = 1 << min(exponent.bits, 64)
         if base.bits * growth > MAX_BITS:
             raise FormulaError(f"the exponent of {_shown(node)} is too large or too complicated")
@@ -156,9 +157,9 @@ def _power(node: Apply, arguments: list[FormulaBound]) -> FormulaBound:
 
 
 def _growth(node: Apply, base: FormulaBound, exponent: Constant) -> int:
-    """Return the exponent's modulus rounded up, when it is within the limits."""
+    """Return the exponent's modulus rounded up; raise an error if it is beyond the limits."""
     if isinstance(exponent, Fraction) and isinstance(base.value, Fraction):
-        largest = MAX_BITS  # bits of the result are what counts
+        largest = MAX_BITS  # the bits of the result are checked later
         if exponent.denominator > 1 and base.bits > MAX_ROOT_BITS:
             raise FormulaError(f"the base of {_shown(node)} has too many digits for a root")
     else:

@@ -1,4 +1,4 @@
-"""Replacing shorthand functions (Phi, relu, gelu, ...) by what they stand for."""
+"""Replacement of shorthand functions (Phi, relu, gelu, ...) by their definitions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _expanded(node: Node) -> tuple[Node, int]:
     else:
         size = 1 + sum(pair[1] for pair in pairs)
         result = Apply(node.operation, arguments)
-    # arguments are shared, not copied, so nothing large exists before the refusal
+    # arguments are shared, not copied, so nothing large exists before a formula is refused
     if size > MAX_SIZE:
         raise FormulaError(f"the formula has more than {MAX_SIZE} pieces when written out")
     return result, size
@@ -48,7 +48,7 @@ def _definition(text: str) -> Node:
 
 
 def _count(node: Node) -> tuple[int, int]:
-    """Return how often ``x`` occurs in a definition, and how many pieces it has beside."""
+    """Return how often ``x`` occurs in a definition, and how many other pieces it has."""
     if isinstance(node, Name) and node.name == "x":
         return 1, 0
     if not isinstance(node, Apply):

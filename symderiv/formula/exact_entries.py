@@ -34,7 +34,7 @@ _FIELD = re.compile(r"x([1-9][0-9]{0,2})")
 _MOST_BITS: Final = math.ceil(MAX_DIGITS * math.log2(10))
 _LARGEST: Final = Fraction(sys.float_info.max)
 
-# What other programs print for numbers that are none.
+# What other programs print in place of a finite number.
 _NOT_FINITE: Final = frozenset(
     ("nan", "inf", "infinity", "infty", "oo", "zoo", "na", "nat", "null", "none", "true", "false")
 )
@@ -50,10 +50,10 @@ _TAKEN: Final = frozenset(
 
 
 class EntryReader:
-    """Reads the entries of one question; symbols of one name are one symbol.
+    """A reader of the entries of one question, in which each name is one symbol.
 
     Attributes:
-        given: By name, the symbols that were given as such and not as text; answers are
+        given: By name, the symbols that were given as SymPy symbols and not as text; answers are
             written in them.
     """
 
@@ -66,7 +66,7 @@ class EntryReader:
         Args:
             value: A number (int, Fraction, Decimal, float, of NumPy, SymPy or mpmath), text
                 ("1/3", "0.11", "c12") or a SymPy expression.
-            argument, entry: What errors name, e.g. ``"covariance"`` and ``"[0][1]"``.
+            argument, entry: The names for error messages, e.g. ``"covariance"`` and ``"[0][1]"``.
 
         Raises:
             InputError: Not a finite real number, or a name that cannot be that of a symbol.
@@ -133,7 +133,7 @@ def _refuse(value: Any) -> NoReturn:
 
 
 def _exact(value: Any) -> Fraction:
-    """Return a number that is no SymPy object as the fraction that it stands for."""
+    """Return the exact fraction that a number of Python, NumPy or mpmath stands for."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if value is np.ma.masked:
@@ -178,13 +178,13 @@ def without_floats(expression: sp.Expr) -> sp.Expr:
 
 
 def _shortest(raw: Any, bits: int) -> Fraction:
-    """Return the shortest decimal that rounds to a binary number of so many bits."""
+    """Return the shortest decimal that rounds to a binary number with this precision."""
     most = mpmath.libmp.repr_dps(bits)
     for digits in range(1, most + 1):
         text = mpmath.libmp.to_str(raw, digits)
         if mpmath.libmp.from_str(text, bits, "n") == raw:
             return Fraction(text)
-    # a number with more bits than its context: exactly what it is
+    # a number with more bits than its context is taken exactly
     sign, mantissa, exponent, _ = raw
     if abs(exponent) > 4 * MAX_DIGITS:
         raise InexactError(f"has more than {MAX_DIGITS} digits")
@@ -200,7 +200,7 @@ def names_in(text: str) -> Iterator[str]:
 
 
 def field_number(name: str) -> int | None:
-    """Return the number of a field's name, counted from one; None for any other name."""
+    """Return the number of a field from its name, counted from one; None for any other name."""
     if name in FIRST_FIELDS:
         return FIRST_FIELDS.index(name) + 1
     match = _FIELD.fullmatch(name)

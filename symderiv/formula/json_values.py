@@ -1,4 +1,4 @@
-"""JSON as people type it, its numbers left exact."""
+"""JSON as people type it, with numbers kept exact."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from symderiv.foundation.errors import InputError
 
 
 def load_json(text: str, argument: str | None) -> Any:
-    """Return the JSON value of a text; its numbers stay texts, NaN and infinities too.
+    """Return the JSON value of a text, with numbers as texts, also NaN and infinities.
 
     Args:
         text: The text.
-        argument: What errors name, e.g. ``"--covariance"``.
+        argument: The name for error messages, e.g. ``"--covariance"``.
 
     Raises:
         InputError: Not JSON, a key twice, nested too deeply.

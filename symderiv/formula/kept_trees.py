@@ -1,4 +1,4 @@
-"""Results whose expressions come back from a file as they were, with SymPy or without it."""
+"""Results whose expressions are restored unchanged from a file, with SymPy or without it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBERS: Final = {
     "NegativeOne": Fraction(-1),
     "Half": Fraction(1, 2),
 }
-#: Nodes that all numbers know by the names of their classes, but for what compares its argument.
+#: Names of nodes that every kind of number can evaluate, without those that compare arguments.
 _NODES: Final = {
     *("Add", "Mul", "Pow", "Pi", "Exp1", "ImaginaryUnit", "Abs", "OpaqueRoot", "re", "im"),
     *(name for name, known in KNOWN.items() if known.ball and name != "sign"),
@@ -28,10 +28,10 @@ _NODES: Final = {
 
 
 class KeptTrees:
-    """A result of closed forms, which are functions of symbols without sums over indices.
+    """A result made of closed forms, which are functions of symbols without sums over indices.
 
-    Its trees are read when somebody asks for them: importing SymPy takes longer than to evaluate
-    what :attr:`plain` has. SymPy would simplify each part of an expression anew when it is read.
+    Its trees are restored on first use, because importing SymPy takes longer than evaluating
+    :attr:`plain`. They are restored without evaluation, or SymPy would simplify each part anew.
     """
 
     def __getstate__(self) -> bytes:
@@ -55,7 +55,7 @@ class KeptTrees:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _read(self) -> bool:
-        """Read what was kept with SymPy, once; return whether it was read."""
+        """Restore the attributes with SymPy, once; return whether this was done now."""
         own = vars(self)
         if "_kept" not in own or own.get("_is_read", False):
             return False
@@ -67,9 +67,10 @@ class KeptTrees:
 
     @property
     def plain(self) -> Any:
-        """The same attributes with trees that are evaluated without SymPy: rationals are fractions,
-        symbols their names, matrices lists of rows. Trees stay SymPy's where one of their functions
-        is SymPy's alone.
+        """Return the attributes with trees that are evaluated without SymPy.
+
+        Rationals are fractions, symbols their names, matrices lists of rows. Trees stay SymPy's if
+        one of their functions is only in SymPy.
         """
         own = vars(self)
         if "_plain" not in own:
@@ -83,7 +84,7 @@ class KeptTrees:
 
 
 class kept_property(cached_property[T]):  # noqa: N801
-    """A property of a :class:`KeptTrees` that is kept with it."""
+    """A cached property of a :class:`KeptTrees` that is stored with it."""
 
     def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
         if instance is not None:
@@ -92,14 +93,14 @@ class kept_property(cached_property[T]):  # noqa: N801
 
 
 class PlainNode:
-    """A node of a tree that is told by the name of its class, as those of SymPy are."""
+    """A node of a tree whose kind is told by the name of its class, as with SymPy's nodes."""
 
     __slots__ = ("args",)
     args: tuple[Any, ...]
     made: dict[tuple[Any, ...], PlainNode]
 
     def __new__(cls, *args: Any) -> PlainNode:
-        """Return the only node with these arguments, so that equal nodes are computed once."""
+        """Return the one node with these arguments, so that equal nodes are computed once."""
         if args not in cls.made:
             cls.made[args] = super().__new__(cls)
             cls.made[args].args = args
@@ -110,7 +111,7 @@ class PlainNode:
 
 
 class _PlainReader(pickle.Unpickler):
-    """Reads trees of SymPy as plain ones."""
+    """An unpickler that reads SymPy's trees as plain ones."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
@@ -134,14 +135,14 @@ class _PlainReader(pickle.Unpickler):
 
 
 class _SymbolName(str):
-    """The name of a symbol, whatever is assumed of it."""
+    """The name of a symbol, without its assumptions."""
 
     def __new__(cls, name: str, **_: bool) -> str:  # type: ignore[misc]
         return str(name)
 
 
 def _written(state: dict[str, Any]) -> bytes:
-    """Return attributes as bytes, matrices as lists of rows."""
+    """Return attributes as bytes, with matrices as lists of rows."""
     import sympy as sp
 
     file = io.BytesIO()

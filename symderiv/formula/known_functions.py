@@ -1,7 +1,7 @@
-"""The functions of expressions, each once: what it is in every arithmetic, and how it is written.
+"""The functions of expressions: what each is in every arithmetic, and how it is written.
 
 Nothing here imports SymPy: ``1/sqrt(M)`` in a study file is computed with :mod:`math` alone. What
-SymPy knows of a function by its name (derivatives, LaTeX, arrays) is not said again.
+SymPy knows of a function by its name (derivatives, LaTeX, arrays) is not repeated here.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ class Function:
     """A function of real numbers, by SymPy's name.
 
     Attributes:
-        arguments: Their number.
-        numeric: In floats.
+        arguments: The number of arguments.
+        numeric: The function of floats.
         definition: A formula in ``x`` for functions that are only a shorthand; such a function is
             replaced by its definition before anything symbolic is built.
         read: Whether formulas of users may call it.
         spelled: Other spellings that people use.
         latex: The words by which LaTeX calls it.
-        ball: The name of this method of real and complex balls.
-        cut: Whether it has a branch cut, or else is not analytic somewhere and yet finite.
+        ball: The name of the method of real and complex balls that computes it.
+        cut: Whether it has a branch cut, or is otherwise finite where it is not analytic.
     """
 
     arguments: int
@@ -130,7 +130,7 @@ KNOWN: Final = MappingProxyType(
             _selu,
             f"{_SELU_SCALE}*(x*Heaviside(x)+{_SELU_SLOPE}*(exp(x)-1)*Heaviside(-x))",
         ),
-        # of closed forms and of claims
+        # functions of closed forms and of claims, which formulas of users may not call
         "asin": Function(1, math.asin, read=False, latex=("asin", "arcsin"), ball="asin", cut=True),
         "acos": Function(1, math.acos, read=False, latex=("acos", "arccos"), ball="acos", cut=True),
         "erfi": Function(1, _erfi, read=False, ball="erfi"),
@@ -142,7 +142,7 @@ KNOWN: Final = MappingProxyType(
     }
 )
 
-#: Those that formulas of users may call.
+#: The functions that formulas of users may call.
 FUNCTIONS: Final = MappingProxyType({name: each for name, each in KNOWN.items() if each.read})
 
 #: Other spellings that people use, and the name they stand for.

@@ -45,7 +45,7 @@ _FONTS: Final = frozenset(
     )
 )
 _FRACTIONS: Final = frozenset(("frac", "dfrac", "tfrac", "cfrac", "nicefrac", "sfrac"))
-#: Commands that change the looks only.
+#: Commands that change the appearance only.
 _IGNORED: Final = frozenset(
     (
         *(" ", ",", ";", ":", "!", "quad", "qquad", "thinspace", "displaystyle", "textstyle"),
@@ -86,8 +86,8 @@ def parse_latex(text: str, names: Mapping[str, str]) -> Node:
 
     Args:
         text: The formula, at most 2000 characters.
-        names: What may occur, as written without subscript marks (``"C12"`` for ``C_{12}``), and
-            the variable that it stands for.
+        names: The names that may occur, written without subscript marks (``"C12"`` for
+            ``C_{12}``), and the variable that each stands for.
 
     Returns:
         A tree whose functions are those of the reader and ``asin``, ``acos``.
@@ -124,7 +124,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 class _Parser:
-    """One formula in LaTeX. Each method reads one construct and leaves the place after it."""
+    """A parser of one formula in LaTeX, whose methods each read one construct."""
 
     def __init__(self, text: str, names: Mapping[str, str]) -> None:
         self.tokens = _tokens(text)
@@ -132,7 +132,7 @@ class _Parser:
         self.place = 0
         self.depth = 0
 
-    # reading tokens
+    # methods that read tokens
 
     @property
     def token(self) -> _Token:
@@ -160,7 +160,7 @@ class _Parser:
         shown = "the end" if token.kind == "end" else quoted(token.text)
         raise FormulaError(f"{shown} at position {token.position}: {reason}")
 
-    # constructs
+    # methods that read constructs
 
     def formula(self) -> Node:
         node = self.ratio()
@@ -257,7 +257,7 @@ class _Parser:
         return token.kind == "command" and token.text[1:] in (*_GREEK, "pi")
 
     def ratio(self) -> Node:
-        r"""Return a sum, or two of them with ``\over`` between."""
+        r"""Return a sum, or the quotient of two sums with ``\over`` between them."""
         node = self.sum()
         if self.at("\\over"):
             self.take()
@@ -270,7 +270,7 @@ class _Parser:
         return node
 
     def bracket(self, token: _Token) -> Node:
-        r"""Return what is between brackets; ``\left`` needs ``\right`` with its bracket."""
+        r"""Return the content of brackets; ``\left`` needs ``\right`` with its bracket."""
         scaled = token.text == "\\left"
         opening = self.take() if scaled else token
         if opening.text not in _CLOSING:
@@ -282,7 +282,7 @@ class _Parser:
         return Apply("Abs", (node,)) if opening.text in ("|", "\\lvert") else node
 
     def argument(self, owner: _Token) -> Node:
-        r"""``{...}``, or the one character that TeX takes: ``\frac12`` is a half."""
+        r"""Return ``{...}``, or the one character that TeX takes: ``\frac12`` is a half."""
         token = self.take()
         if token.text == "{" and token.kind == "operator":
             return self.group(token)
@@ -322,7 +322,7 @@ class _Parser:
         self.expect("}", opened)
         return word.text
 
-    # names, functions, powers
+    # methods that read names, functions and powers
 
     def word(self, token: _Token, word: str) -> Node:
         """Return a name with subscript and power, or a function typed without a backslash."""
@@ -362,8 +362,9 @@ class _Parser:
         self.fail(token, f"unknown name {quoted(shown)}{hint}; known here: {listed}")
 
     def subscript(self, word: str) -> str:
-        r"""Return the index of a name. TeX reads ``C_12`` as C_1 2; where there is no C_1 but a
-        C_12, that is what people mean.
+        r"""Return the subscript of a name.
+
+        TeX reads ``C_12`` as C_1 2; it is refused unless there is a name C_12 and none C_1.
         """
         mark = self.take()
         token = self.take()

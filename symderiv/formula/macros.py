@@ -32,7 +32,7 @@ class Macro:
 
     Args:
         name: With its backslash, ``\erf``.
-        arguments: How many it takes.
+        arguments: The number of arguments.
         meaning: LaTeX, with ``#1``, ``#2``, ... for the arguments.
     """
 
@@ -62,7 +62,7 @@ def read_macro(text: str) -> Macro:
 
 
 def taken_out(text: str) -> tuple[str, list[Macro]]:
-    """Return the text with blanks in place of the macros that it defines, and those macros."""
+    """Return the text with definitions of macros replaced by blanks, and the macros."""
     macros: list[Macro] = []
     position = 0
     while match := _BEGIN.search(text, position):
@@ -80,7 +80,7 @@ def taken_out(text: str) -> tuple[str, list[Macro]]:
 
 
 def braced(text: str, start: int, owner: str) -> tuple[str, int]:
-    """Return what is between the brace at a place and its closing one, and the place after it."""
+    """Return the text between the brace at a place and its closing one, and the place behind it."""
     if start >= len(text) or text[start] != "{":
         raise FormulaError(f"an argument in braces is missing after {quoted(owner)}")
     depth = 0
@@ -96,7 +96,7 @@ def braced(text: str, start: int, owner: str) -> tuple[str, int]:
 
 
 def expanded_macros(text: str, macros: Iterable[Macro]) -> str:
-    """Return the text with all macros put in, also those that others stand for.
+    """Return the text with all macros expanded, also those that other macros contain.
 
     Raises:
         FormulaError: A macro stands for itself, has too few arguments, or the text becomes too
@@ -113,7 +113,7 @@ def expanded_macros(text: str, macros: Iterable[Macro]) -> str:
             continue
         count += 1
         meaning, end = _put_in(text, match.end(), macro)
-        # a blank keeps names apart that the macro stood between
+        # blanks keep apart the names before and after the macro
         text = f"{text[: match.start()]} {meaning} {text[end:]}"
         position = match.start()
         if count > MAX_EXPANSIONS or len(text) > MAX_EXPANDED:

@@ -1,8 +1,8 @@
 r"""Formulas as people paste them: LaTeX or text, with definitions, ready for SymPy.
 
-Either goes through a small parser of ours (:mod:`symderiv.formula.latex`,
-:mod:`symderiv.formula.reader`) into the same tree and through the same bounds on everything
-that SymPy would compute, so any text is read or refused within a fraction of a second.
+Either is read by a small parser (:mod:`symderiv.formula.latex`, :mod:`symderiv.formula.reader`)
+into the same tree and checked by the same bounds on everything that SymPy would compute, so any
+text is read or refused within a fraction of a second.
 
 Beside the functions of the reader, formulas may contain ``asin``, ``acos``, ``SignMean4`` and
 ``OwenT``, which occur in expectations but are no activations.
@@ -66,9 +66,9 @@ class Pasted:
 
     Args:
         definitions: Trees by name.
-        formula: The tree of the formula, definitions put in.
-        left: What stood left of its equals sign; empty without one.
-        notes: What was not read, in words.
+        formula: The tree of the formula, with definitions substituted.
+        left: The left side of its equals sign; empty without one.
+        notes: Sentences on parts of the text that were not read.
     """
 
     definitions: dict[str, Node]
@@ -100,17 +100,17 @@ def read_pasted(
             2000 characters per piece and 8000 in all: the formula, or definitions and the formula,
             separated by semicolons, rows or "where", ``A_4 = ...; A_0 = ...; A_0/A_4``. Definitions
             may use one another and come in any order. The formula is the piece without an equals
-            sign; if each piece has one, the one with the name that is asked, else the one whose
-            left side no other uses (of several: an integral I_k, else the last). Of several equal
-            sides the last is read; definitions that are not used are not.
-        names: What may occur, as written without subscript marks (``"C12"``), and the variable
-            that it stands for (``"c12"``).
+            sign; if each piece has one, the one that defines ``asked``, else the one whose left
+            side no other piece uses (of several: an integral I_k, else the last). In a chain of
+            equations the last side is read; unused definitions are ignored.
+        names: The names that may occur, without subscript marks (``"C12"``), and the variables
+            that they stand for (``"c12"``).
         where: More definitions, ``NAME=FORMULA``.
         macros: LaTeX macros, ``\\erf=\\operatorname{erf}``; those that the text defines count too.
-        asked: The name of what the formula is to be, ``"I3"``, if it has one.
+        asked: The name of the quantity that the formula should define, ``"I3"``, if it has one.
 
     Returns:
-        Trees for :func:`build_formula`, and what stood beside them.
+        Trees for :func:`build_formula`, with left side and notes.
 
     Raises:
         FormulaError: Not readable; one line that names the token and its position in its piece.
@@ -173,7 +173,7 @@ def _formulas(text: str, macros: Sequence[Macro]) -> list[str]:
 
 
 def _main_piece(pieces: list[str], asked: str) -> tuple[str, str, list[str]]:
-    """Left side, the rest of the formula, and the definitions."""
+    """Return the left side and the rest of the formula, and the definitions."""
     bare = [i for i, piece in enumerate(pieces) if "=" not in piece]
     if len(bare) > 1:
         raise FormulaError(
@@ -188,7 +188,10 @@ def _main_piece(pieces: list[str], asked: str) -> tuple[str, str, list[str]]:
 
 
 def _root(pieces: list[str], asked: str) -> int:
-    """Return the piece that states the formula: it is called so, or nobody uses its left side."""
+    """Return the index of the piece that states the formula.
+
+    It has the name that is asked for, or else its left side is used by no other piece.
+    """
     names = [_canonical(piece.partition("=")[0].strip()) for piece in pieces]
     used = [_canonical(piece.partition("=")[2]) for piece in pieces]
     free = [
@@ -210,7 +213,7 @@ def _sides(piece: str) -> tuple[str, str]:
 
 
 def _sources(definitions: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
-    """Return the definitions by name, which may be none of the names that have a meaning."""
+    """Return the texts of definitions by name; known names and constants cannot be defined."""
     sources: dict[str, str] = {}
     for piece in definitions:
         left, right = _sides(piece)
@@ -227,12 +230,12 @@ def _sources(definitions: Iterable[str], names: Mapping[str, str]) -> dict[str, 
 
 
 def _canonical(name: str) -> str:
-    """``A_{4}``, ``A_4`` and ``A4`` are one name."""
+    """Return a name without marks: ``A_{4}``, ``A_4`` and ``A4`` are one name."""
     return re.sub(r"\\math(?:cal|rm|bf)|[\\_{} ,]", "", name)
 
 
 def _ordered(trees: Mapping[str, Node]) -> list[str]:
-    """Return the definitions, each after those that it uses."""
+    """Return the names of definitions, each after those that it uses."""
     waiting = {name: _names_in(tree) & trees.keys() for name, tree in trees.items()}
     order: list[str] = []
     while waiting:
@@ -257,7 +260,7 @@ _Sized = tuple[Node, int, int]  # a tree, its number of pieces written out, its 
 
 
 def _substituted(node: Node, definitions: Mapping[str, _Sized]) -> _Sized:
-    """Return the tree with definitions put in; they are shared, not copied."""
+    """Return the tree with definitions substituted; they are shared, not copied."""
     if isinstance(node, Name) and node.name in definitions:
         return definitions[node.name]
     if not isinstance(node, Apply):
@@ -273,7 +276,10 @@ def _substituted(node: Node, definitions: Mapping[str, _Sized]) -> _Sized:
 
 
 def _read(text: str, names: Mapping[str, str], latex: bool) -> Node:
-    """Return one formula; in LaTeX, ``A B`` is a product although it has no marks of LaTeX."""
+    """Return the tree of one formula.
+
+    If other pieces are LaTeX, one without LaTeX marks may be, too: ``A B`` is then a product.
+    """
     if len(text) > MAX_LENGTH:
         raise FormulaError(f"a formula of {len(text)} characters is longer than {MAX_LENGTH}")
     if _LATEX.search(text):
@@ -290,7 +296,7 @@ def _read(text: str, names: Mapping[str, str], latex: bool) -> Node:
 
 
 def _read_text(text: str, names: Mapping[str, str]) -> Node:
-    """Return the allow-list reader, with the functions of closed forms taken out of its sight."""
+    """Return the tree of a formula in text, hiding functions of closed forms from the reader."""
     if _deepest(text) > MAX_BRACKETS:
         raise FormulaError(f"brackets are nested deeper than {MAX_BRACKETS}")
     aliases = {}
@@ -324,7 +330,7 @@ def _read_calls(text: str, aliases: Mapping[str, str], known: Sequence[str]) -> 
             )
         label = f"_call{len(calls)}"
         calls[label] = Apply(name, tuple(_read_calls(part, aliases, known) for part in parts))
-        # the blanks keep an operator that is missing before or after it missing
+        # with blanks, a missing operator before or after it is still noticed
         outside += f"{text[position : match.start()]} {label} "
         position = end
     tree = read(outside + text[position:], (*known, *aliases, *calls))
@@ -396,7 +402,7 @@ def _called(node: Node) -> set[str]:
 
 
 def _measurable(node: Node) -> Node:
-    """Return the tree with functions of other rooms through one whose bounds are known."""
+    """Return the tree with functions of other rooms replaced by atan, whose bounds are known."""
     if not isinstance(node, Apply):
         return node
     arguments = tuple(map(_measurable, node.arguments))

@@ -1,4 +1,4 @@
-"""Expressions that are polynomials of some symbols, with coefficients that are left as they are."""
+"""Expressions as polynomials of some symbols, with coefficients left as they are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Monomial = tuple[int, ...]
 def coefficients(
     expression: sp.Expr, symbols: Sequence[sp.Symbol]
 ) -> dict[Monomial, sp.Expr] | None:
-    """Return the coefficients by powers of the symbols, None where it is not a polynomial of them.
+    """Return the coefficients by powers of the symbols, or None if it is not a polynomial of them.
 
-    Only what contains the symbols is multiplied out.
+    Only factors that contain the symbols are multiplied out.
     """
     names: dict[sp.Expr, sp.Symbol] = {}
     by_powers = _read(expression, tuple(symbols), names)
@@ -27,7 +27,7 @@ def coefficients(
 
 
 def _written(value: sp.Expr, meaning: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
-    """Return a coefficient without the names of earlier coefficients."""
+    """Return a coefficient with the names of sums replaced by the sums."""
     while value.free_symbols & meaning.keys():
         value = value.xreplace(dict(meaning))
     return value
@@ -64,7 +64,7 @@ def _sum(one: dict[Monomial, sp.Expr], other: dict[Monomial, sp.Expr]) -> dict[M
 def _product(
     one: dict[Monomial, sp.Expr], other: dict[Monomial, sp.Expr], names: dict[sp.Expr, sp.Symbol]
 ) -> dict[Monomial, sp.Expr]:
-    """Return a product; sums among the coefficients get names, so that none is multiplied out."""
+    """Return a product; sums among the coefficients get names, so that they stay factored."""
     total: dict[Monomial, sp.Expr] = {}
     for first, value in one.items():
         for second, factor in other.items():

@@ -30,7 +30,7 @@ MAX_SIGNS: Final = 10
 
 @dataclass(frozen=True)
 class Number:
-    """A literal, exact: ``0.1`` is 1/10."""
+    """An exact literal: ``0.1`` is 1/10."""
 
     value: Fraction
 
@@ -100,7 +100,9 @@ HINTS: Final = {
 
 
 def quoted(text: str) -> str:
-    """``text`` in quotes for a message: one line, ASCII (no terminal escapes), at most 40 long."""
+    """Return ``text`` in quotes for a message: one line, ASCII (no terminal escapes), at most 40
+    long.
+    """
     return ascii(text if len(text) <= 40 else text[:37] + "...")
 
 
@@ -144,8 +146,8 @@ def _parse(text: str) -> ast.expr:
 def _scan(text: str) -> None:
     """Refuse, before any parsing, characters, numbers and nesting that no formula needs."""
     position = depth = signs = 0
-    previous = ""  # the token before; "" when a space lies between
-    before = ""  # the last token whatever the spaces
+    previous = ""  # the token directly before; "" after a space
+    before = ""  # the last token, whether or not a space follows it
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
@@ -179,7 +181,7 @@ def _ends_operand(token: str) -> bool:
 
 
 def _multiplies(before: str, token: str) -> bool:
-    """Return a bracket opens after a number or another bracket (after a name it is a call)."""
+    """Return whether a bracket after this token would be a product (after a name it is a call)."""
     return token == "(" and not (before[:1].isalpha() or before[:1] == "_")
 
 
@@ -201,7 +203,7 @@ def _check_name(token: str, previous: str) -> None:
 
 
 class _Converter:
-    """The allow-list over Python's syntax tree."""
+    """The conversion of Python's syntax tree, with an allow-list."""
 
     def __init__(self, text: str, variables: frozenset[str]) -> None:
         self.text = text
@@ -301,14 +303,14 @@ class _Converter:
 
 
 def to_text(node: Node) -> str:
-    """Return the formula of a tree without blanks; reading it again gives a tree of equal meaning.
+    """Return the text of a tree without blanks; reading it gives a tree of equal meaning.
 
     This is the form in which outputs echo what was understood: decimals appear as fractions.
     """
     return _text(node)[0]
 
 
-_ATOM, _POWER, _PRODUCT, _SUM = 0, 1, 2, 3  # how loosely a text binds
+_ATOM, _POWER, _PRODUCT, _SUM = 0, 1, 2, 3  # the binding of a text, loosest last
 
 
 def _text(node: Node) -> tuple[str, int]:
@@ -339,9 +341,9 @@ def _within(node: Node, loosest: int) -> str:
 def _joined(
     arguments: tuple[Node, ...], opposite: str, sign: str, opposite_sign: str, loosest: int
 ) -> str:
-    """Return terms or factors in a row; after the opposite sign one binds tighter: a-(b+c)."""
+    """Return terms or factors in a row, with brackets after the opposite sign: a-(b+c)."""
     first, *rest = arguments
-    parts = [_within(first, _PRODUCT)]  # a leading product needs no bracket in either
+    parts = [_within(first, _PRODUCT)]  # a leading product needs no bracket in sum or product
     if isinstance(first, Apply) and first.operation == "negative" and sign == "+":
         parts = [_text(first)[0]]
     for argument in rest:

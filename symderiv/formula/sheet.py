@@ -1,9 +1,9 @@
-r"""A displayed equation as it stands in a paper's source, taken apart into single formulas.
+r"""A displayed equation as in a paper's source, split into single formulas.
 
-Environments, labels, tags, comments, spacing and alignment marks go; rows that continue a formula
-are joined, rows and ``\text{where}`` that begin another part it. What goes is replaced by blanks,
-so that positions in messages are those in the text that was pasted (macros apart). Nothing is
-guessed: matrices, cases and commands that are not known are left for the parser to refuse.
+Environments, labels, tags, comments, spacing and alignment marks are removed; rows that continue a
+formula are joined, rows and ``\text{where}`` that begin another one separate. Removed parts are
+replaced by blanks, so that positions in messages are those in the text that was pasted (macros
+apart). Nothing is guessed: matrices, cases and unknown commands are left for the parser to refuse.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ENVIRONMENTS: Final = (
     "document",
 )
 
-#: What has no meaning in a formula.
+#: Parts of a text that have no meaning in a formula.
 _NOTHING: Final = re.compile(
     r"(?<!\\)%[^\n]*"
     r"|\\(?:begin|end)\s*\{(?:" + "|".join(_ENVIRONMENTS) + r")\*?\}(?:\{[0-9]*\}|\[[a-z]*\])?"
@@ -29,15 +29,15 @@ _NOTHING: Final = re.compile(
     r"|par|centering|ensuremath|medspace|thickspace|thinspace|negthinspace|enspace|relax)"
     r"(?![A-Za-z])"
     r"|(?<!\\)\\[\[\]()]|\$"
-    # punctuation as text
+    # punctuation in text commands
     r"|\\(?:text|mbox|mathrm|textrm)\s*\{[\s,.;:]*\}"
 )
-#: Functions set upright by hand.
+#: Function names set upright by font commands.
 _OPERATOR: Final = re.compile(
     r"\\mathop\s*\{\s*(?:\\(?:mathrm|rm|operatorname|text)\s*)?\{?\s*([A-Za-z]+)\s*\}?\s*\}"
     r"|\{\s*\\(?:rm|sf|it)\s+([A-Za-z]+)\s*\}"
 )
-#: Signs that define or state, as one sign.
+#: Signs that are read as an equals sign.
 _EQUALS: Final = re.compile(
     r":=|\\coloneqq(?![A-Za-z])|\\equiv(?![A-Za-z])|\\triangleq(?![A-Za-z])|\\doteq(?![A-Za-z])"
     r"|\\(?:stackrel|overset)\s*\{[^{}]*\}\s*\{=\}|\\eqqcolon(?![A-Za-z])"
@@ -83,8 +83,9 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Parts at semicolons, at commas between definitions, and at wide spaces that do not stand
-    beside an operator.
+    """Return the parts at semicolons, commas between definitions, and wide spaces.
+
+    Wide spaces beside an operator do not split.
     """
     ends = [m.start() for m in _LISTED.finditer(text) if _depth(text[: m.start()]) == 0]
     for end in reversed(ends):
@@ -95,7 +96,7 @@ def _split(text: str) -> list[str]:
         pieces = _WIDE.split(part)
         row = pieces[0]
         for piece in pieces[1:]:
-            # two formulas in a row, or the number of an equation: no factors of a product
+            # the pieces are two formulas, or one and its number, and not factors of a product
             if _belongs(row, piece) and not ("=" in row and "=" in piece):
                 row += f" {piece}"
             else:
@@ -106,7 +107,7 @@ def _split(text: str) -> list[str]:
 
 
 def _belongs(before: str, row: str) -> bool:
-    """Return whether a row goes on with the formula of the row before."""
+    """Return whether a row continues the formula of the row before."""
     before = _TRAILING.sub("", before) if not before.rstrip().endswith((",", ".")) else before
     row = _LEADING.sub("", row)
     if not row.strip() or not before.strip():
@@ -121,7 +122,7 @@ def _depth(text: str) -> int:
 
 
 def _outside_braces(text: str, mark: str) -> str:
-    """Return the text with blanks for a mark that stands in no braces: alignment of an equation."""
+    """Return the text with a mark outside of braces (alignment) replaced by blanks."""
     depth, out = 0, []
     for place, character in enumerate(text):
         escaped = place > 0 and text[place - 1] == "\\"

@@ -22,7 +22,7 @@ _OPERATIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "inverse": lambda a: 1 / a,
 }
 
-#: Functions that compare: SymPy would expand a product to find out whether the argument is real.
+#: Functions that compare; for them SymPy would expand a product to see whether it is real.
 _COMPARING: Final = frozenset({"sign", "Heaviside", "DiracDelta", "Abs", "Max", "Min"})
 
 _UNDEFINED: Final = (sp.zoo, sp.oo, -sp.oo, sp.nan)
@@ -50,7 +50,7 @@ def build(
     except FormulaError:
         raise
     except (ArithmeticError, ValueError, TypeError, RecursionError, MemoryError) as error:
-        # a belt: the bounds should have refused whatever SymPy cannot build
+        # a second safeguard: the bounds should have refused whatever SymPy cannot build
         reason = type(error).__name__
         raise FormulaError(f"SymPy cannot build {_shown(node)} ({reason})") from None
     return cast("sp.Expr", expression)
@@ -58,13 +58,13 @@ def build(
 
 @dataclass(frozen=True)
 class _SymPyExpressions:
-    """SymPy's expressions as the values of formulas."""
+    """The domain of SymPy expressions, in which formulas are evaluated."""
 
     variables: tuple[str, ...]
     functions: Mapping[str, Any]
 
     def meaning(self, node: Node) -> Meaning:
-        """Return the class that an operation is."""
+        """Return the function that makes a node's expression from its arguments, and these."""
         if isinstance(node, Number):
             return constant(sp.Rational(node.value.numerator, node.value.denominator))
         if isinstance(node, Name):

@@ -1,9 +1,9 @@
-"""The values of expression trees: one walk, in whatever numbers a domain has.
+"""The values of expression trees, by one walk for all kinds of numbers.
 
-A domain says which function a node is, and of which nodes; the rest is done here. Nodes that are
-equal are computed once, and what is to be computed can be run again for other values of names.
-Trees are SymPy's, or those of formulas that SymPy has not seen. Domains are doubles, numbers of
-mpmath, balls, bounds and SymPy's expressions.
+A domain says for each node which function it is, and of which other nodes; the walk does the rest.
+Equal nodes are computed once, and a compiled walk can be run again for other values of names. Trees
+are SymPy's, or those of formulas that SymPy has not seen. Domains are doubles, numbers of mpmath,
+balls, bounds and SymPy's expressions.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ Meaning = tuple[Callable[..., Any], Sequence[Any]]
 
 
 class Domain(Protocol):
-    """Numbers of one kind."""
+    """A kind of numbers in which trees are evaluated."""
 
     def meaning(self, node: Any) -> Meaning:
-        """Return what a node is; without arguments it is computed once for all runs."""
+        """Return a node's function and arguments; without arguments it is computed once for all
+        runs.
+        """
 
 
 def value_of(tree: Hashable, domain: Domain, known: Mapping[Any, Any]) -> Any:
@@ -30,7 +32,7 @@ def value_of(tree: Hashable, domain: Domain, known: Mapping[Any, Any]) -> Any:
 
 
 def values_of(trees: Iterable[Hashable], domain: Domain, known: Mapping[Any, Any]) -> list[Any]:
-    """Return :func:`value_of` of several trees, whose common nodes are computed once."""
+    """Return :func:`value_of` of several trees, with common nodes computed once."""
     values = dict(known)
 
     def value(node: Any) -> Any:
@@ -68,7 +70,7 @@ def compiled_walk(tree: Hashable, domain: Domain, names: Iterable[Any]) -> Calla
 def _collect(
     node: Any, domain: Domain, given: frozenset[Any], meanings: dict[Any, Meaning]
 ) -> None:
-    """Add what a node and its parts are, parts before what they are parts of."""
+    """Add the meanings of a node and its parts, parts first."""
     if node not in given and node not in meanings:
         function, parts = domain.meaning(node)
         for part in parts:
@@ -77,13 +79,13 @@ def _collect(
 
 
 def _step(function: Callable[..., Any], sources: list[int]) -> Callable[[list[Any]], Any]:
-    """Return the function of values at these places."""
+    """Return a function of the list of all values that takes its arguments from these places."""
     first, *rest = sources
     if not rest:
         return lambda values: function(values[first])
     if len(rest) == 1:
         (second,) = rest
-        # without a call: balls of some hundred bits are added in the time of two
+        # inlined operators: adding balls of some hundred bits takes no longer than two calls
         if function is operator.add:
             return lambda values: values[first] + values[second]
         if function is operator.mul:
@@ -94,17 +96,17 @@ def _step(function: Callable[..., Any], sources: list[int]) -> Callable[[list[An
 
 
 def constant(value: Any) -> Meaning:
-    """Return what a node is that has a value of its own."""
+    """Return the meaning of a node that has this value."""
     return lambda: value, ()
 
 
 def added(terms: Sequence[Any]) -> Meaning:
-    """Return what a sum is."""
+    """Return the meaning of a sum of these nodes."""
     return (operator.add if len(terms) == 2 else _total), terms
 
 
 def multiplied(factors: Sequence[Any]) -> Meaning:
-    """Return what a product is."""
+    """Return the meaning of a product of these nodes."""
     return (operator.mul if len(factors) == 2 else _product), factors
 
 

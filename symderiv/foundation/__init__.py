@@ -1,1 +1,1 @@
-"""The basis of every room: errors, limits, progress, files, text of mathematics."""
+"""The basis of every room: errors, limits, progress, files, and mathematics as text."""

@@ -1,12 +1,12 @@
-"""Derivations that are kept on disk: what was derived once is read when it is asked for again.
+"""Derivations that are kept on disk, so that each is derived only once.
 
 A derivation depends on its arguments, its module, the sources of the rooms that make it, and the
-versions of SymPy and Python. The file's name is a digest of all of them, so nothing is ever out of
-date, and the file carries the mark of :mod:`symderiv.foundation.seals`: one that is damaged is
+versions of SymPy and Python. The file's name is a digest of all of them, so that no file is ever
+out of date, and the file carries the mark of :mod:`symderiv.foundation.seals`: a damaged one is
 derived anew. The folder is the user's own cache, as for compiled code; results are pickled there,
-so whoever can write to it could run code as that user. What nobody needs to derive a second time
-comes with the package, in a file with the digest of the sources that it was derived by; other
-sources derive it anew. ``SYMDERIV_CACHE=off`` derives everything anew.
+so whoever can write to it could run code as that user. Results that are the same for all users come
+with the package, in a file with the digest of the sources from which they were derived; if the
+sources have changed, they are derived anew. ``SYMDERIV_CACHE=off`` derives everything anew.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from symderiv.foundation.seals import is_sealed, sealed
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Processes that change the engine under test neither read nor write.
+#: Set to False by processes that change the engine under test: they neither read nor write.
 enabled = True
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -51,7 +51,7 @@ def cache_folder() -> Path:
 
 
 def is_on() -> bool:
-    """Return whether anything is kept, or read from where it is kept."""
+    """Return whether derivations and code are read from the cache and written to it."""
     return enabled and os.environ.get("SYMDERIV_CACHE") != "off"
 
 
@@ -74,8 +74,9 @@ def sources_digest(*rooms: str, also: tuple[Path, ...] = ()) -> str:
 
 @functools.lru_cache(maxsize=8)
 def imports_digest(*modules: str, also: tuple[Path, ...] = ()) -> str:
-    """Return a digest of SymPy's version, of modules and all that they import from symderiv, and of
-    all Python files in folders.
+    """Return a digest of SymPy's version, of modules with their imports, and of folders.
+
+    The imports are those from symderiv, also indirect ones; of folders all Python files count.
     """
     digest = _of_sympy()
     if also:
@@ -86,14 +87,14 @@ def imports_digest(*modules: str, also: tuple[Path, ...] = ()) -> str:
 
 
 def _of_sympy() -> hashlib._Hash:
-    """Return the beginning of a digest."""
+    """Return a hash object that has taken in SymPy's version."""
     from importlib.metadata import version
 
     return hashlib.sha256(version("sympy").encode())
 
 
 def package_folders(name: str) -> tuple[Path, ...]:
-    """Return the folders of a package that is not imported here, which may take long."""
+    """Return the folders of a package without importing it, which may take long."""
     spec = importlib.util.find_spec(name)
     return tuple(map(Path, spec.submodule_search_locations or ())) if spec else ()
 
@@ -106,19 +107,19 @@ def derived_once(
     kept: bool = True,
     remembered: int = 8,
 ) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Keep what a function returns, in this process and on disk.
+    """Keep the results of a function, in this process and on disk.
 
     Args:
-        rooms: the rooms of ``symderiv/``, whose sources the result depends on beside the function's
-            module.
+        rooms: the rooms of ``symderiv/`` on whose sources the result depends, beside the
+            function's module.
         also: other folders of such sources.
-        imports: modules, on which and on whose imports it depends, instead of rooms.
+        imports: modules on which and on whose imports it depends, instead of rooms.
         shipped: a file of the package with results, see :func:`ship`.
         kept: whether results that do not come with the package are kept on disk.
-        remembered: how many are kept in this process.
+        remembered: the number of results kept in this process.
 
-    The function's arguments must be hashable and be told apart by their ``repr``; what it returns
-    must survive pickling. Errors are not kept.
+    The function's arguments must be hashable and be told apart by their ``repr``; its results must
+    survive pickling. Errors are not kept.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -140,7 +141,7 @@ def derived_once(
             if not kept:
                 return function(*args, **kwargs)
             path = _place(function, sources, arguments)
-            with suppress(Exception):  # whatever is wrong with the file, it can be derived anew
+            with suppress(Exception):  # if anything is wrong with the file, derive anew
                 content = path.read_bytes()
                 if is_sealed(content):
                     name, stored = pickle.loads(content)
@@ -158,8 +159,10 @@ def derived_once(
 
 @contextmanager
 def derived_from_nothing() -> Iterator[None]:
-    """Keep nothing, and read nothing that is kept: what is kept was asked for other results when it
-    was derived, and does not ask for them again.
+    """Switch the cache off inside the block.
+
+    A result from the cache does not call the functions that were called when it was derived;
+    without the cache, all of these calls are made.
     """
     global enabled
     before, enabled = enabled, False
@@ -171,8 +174,9 @@ def derived_from_nothing() -> Iterator[None]:
 
 @contextmanager
 def noted_calls() -> Iterator[list[Call]]:
-    """Yield a list to which functions that are derived once, and what they are called with, are
-    added when a process first asks.
+    """Yield a list of the calls of functions that are derived once, with their arguments.
+
+    A call is added when this process makes it for the first time.
     """
     calls: list[Call] = []
     _listening.append(calls)
@@ -183,13 +187,13 @@ def noted_calls() -> Iterator[list[Call]]:
 
 
 def ship(path: Path, sources: str, *calls: Call) -> None:
-    """Write results, derived anew, that come with the package.
+    """Write a file of results, derived anew, that comes with the package.
 
     Args:
-        path: where to.
+        path: the file that is written.
         sources: the digest of what they depend on, by :func:`sources_digest` or
             :func:`imports_digest`.
-        calls: functions, as :func:`derived_once` gave them, and the arguments of a call each.
+        calls: functions, as :func:`derived_once` returned them, each with the arguments of a call.
     """
     results = {}
     for function, args in calls:
@@ -200,8 +204,8 @@ def ship(path: Path, sources: str, *calls: Call) -> None:
 
 @functools.lru_cache(maxsize=8)
 def shipped_results(path: Path, sources: str) -> Mapping[str, bytes]:
-    """Return pickled results by their calls; none if the file is damaged or of other sources."""
-    with suppress(Exception):  # whatever is wrong with the file, they can be derived anew
+    """Return pickled results by call; empty if the file is damaged or of other sources."""
+    with suppress(Exception):  # if anything is wrong with the file, results are derived anew
         content = path.read_bytes()
         if is_sealed(content):
             made_by, results = pickle.loads(zlib.decompressobj().decompress(content))
@@ -215,14 +219,15 @@ def _call(function: Callable[..., object], arguments: str) -> str:
 
 
 def _told(args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
-    """Return a text that is another one for other arguments of a call."""
+    """Return a text that is unique for the arguments of a call."""
     named = [(name, _short(value)) for name, value in sorted(kwargs.items())]
     return repr((_short(args), named))
 
 
 def _short(value: object) -> object:
-    """Return a value with digests in place of formulas, which take longer to print than many
-    questions about them; numbers of SymPy, and whole ones, are told as those of Python are.
+    """Return a value in which formulas are replaced by digests, which are faster to print.
+
+    Fractions with denominator 1 become integers, so that equal numbers have one text.
     """
     if type(value) is tuple:
         return tuple(map(_short, value))
@@ -234,7 +239,7 @@ def _short(value: object) -> object:
 
 @functools.lru_cache(maxsize=1 << 16, typed=True)
 def _of_formula(formula: Any) -> str:
-    """Return a text that is another one for another tree; trees share their parts."""
+    """Return a text or digest that is unique for a tree; those of common subtrees are cached."""
     inside = ", ".join(map(_of_formula, formula.args)) or repr(formula)
     text = f"{type(formula).__name__}({inside})"
     return text if len(text) < 100 else hashlib.sha256(text.encode()).hexdigest()
@@ -257,7 +262,7 @@ def _place(function: Callable[..., object], sources: str, arguments: str) -> Pat
 
 
 def _own_text(function: Callable[..., object]) -> str:
-    """Return the module that a function stands in; empty for one that was typed."""
+    """Return the text of the module in which a function is defined; empty if it has no file."""
     with suppress(OSError, TypeError, UnicodeDecodeError):
         return Path(inspect.getfile(inspect.unwrap(function))).read_text(encoding="utf-8")
     return ""
@@ -275,10 +280,10 @@ _IMPORT = re.compile(
 def imported_sources(*modules: str) -> tuple[Path, ...]:
     """Return the files of modules of symderiv, and of all that they import from it, in order.
 
-    They are found in the texts, so that nothing is imported. An import inside of a function counts,
-    one that is made by name (``importlib``) or for types alone does not. The rooms ``foundation``
-    and ``compiled_code`` are left out: what is derived does not depend on how it is written,
-    sealed, shown or compiled.
+    The texts are searched, so that nothing is imported. An import inside a function counts; one
+    that is made by name (``importlib``) or for types alone does not. The rooms ``foundation`` and
+    ``compiled_code`` are left out: results do not depend on how they are written, sealed, shown or
+    compiled.
 
     Args:
         modules: their names, e.g. ``symderiv.gaussian.engine``.
@@ -298,10 +303,10 @@ def imported_sources(*modules: str) -> tuple[Path, ...]:
 
 @functools.cache
 def _imports(file: Path) -> tuple[str, ...]:
-    """Return the names of modules, and of what may be modules, that a file imports."""
+    """Return the names of modules that a file imports, also those imported by ``from``."""
     named: list[str] = []
     text = file.read_text("utf-8")
-    if file.name != "__init__.py":  # packages import by name what they state for types
+    if file.name != "__init__.py":  # packages import lazily what they list under TYPE_CHECKING
         text = _FOR_TYPES.sub("", text)
     for source, names, module in _IMPORT.findall(text):
         named.append(module or source)
@@ -312,7 +317,7 @@ def _imports(file: Path) -> tuple[str, ...]:
 
 
 def _files(module: str) -> list[Path]:
-    """Return the file of a module; those of the packages that it stands in run before it."""
+    """Return the files that an import of a module runs: its packages, then its own."""
     if _file(module) is None:
         raise FileNotFoundError(f"there is no module {module}")
     parts = module.split(".")
@@ -322,7 +327,7 @@ def _files(module: str) -> list[Path]:
 
 @functools.cache
 def _file(module: str) -> Path | None:
-    """Return where a module stands; None if there is no such module."""
+    """Return the file of a module, or None if there is no such module."""
     place = _ENGINE.joinpath(*module.split(".")[1:])
     for file in (place / "__init__.py", place.with_suffix(".py")):
         if file.is_file():

@@ -1,4 +1,4 @@
-"""The one way from results to rooms above them that draw, solve or open, taken when they do."""
+"""Imports, made when they are needed, of the rooms above that draw, solve or open results."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 def drawing(module: str) -> Any:
-    """Return a module that draws, such as ``"axes"``, or, named in full, one beside the engine."""
+    """Return a module of ``show/plots`` such as ``"axes"``, or any module by its full name."""
     return import_module(
         module if module.startswith("symderiv") else f"symderiv.show.plots.{module}"
     )
 
 
 def drawn(function: str, *arguments: Any) -> Axes:
-    """Return what a function of such a module draws, such as ``"axes.curve_axes"``."""
+    """Return the result of a function of such a module, named as ``"axes.curve_axes"``."""
     module, _, name = function.rpartition(".")
     axes: Axes = getattr(drawing(module), name)(*arguments)
     return axes

@@ -1,8 +1,8 @@
 """The exceptions of symderiv: one base class, and messages that tell the reader what to do.
 
-An error that is about one argument says so in a field, not only in its text: whoever knows the
+An error that is about one argument names it in a field, not only in its text: code that knows the
 argument under another name (an option, a key of a file) asks for the error under that name and
-never reads messages.
+never parses messages.
 """
 
 from __future__ import annotations
@@ -149,13 +149,13 @@ class RunWarning(UserWarning):
 
 
 def check_one_of(argument: str, value: str, known: Iterable[str]) -> None:
-    """Refuse a value of an argument that is not one of the known ones."""
+    """Raise an error if the value of an argument is not one of the known ones."""
     if value not in (names := list(known)):
         raise InputError(f"{value!r} is not one of {', '.join(names)}", argument=argument)
 
 
 def check_whole(argument: str, value: Any, least: int) -> None:
-    """Refuse a value of an argument that is not a whole number, or that is too small."""
+    """Raise an error if the value of an argument is not a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise InputError(
             f"must be a whole number of at least {least}, not {value!r}", argument=argument
@@ -163,7 +163,7 @@ def check_whole(argument: str, value: Any, least: int) -> None:
 
 
 def warn_caller(message: str | None) -> None:
-    """Give a :class:`RunWarning` at the line that called symderiv; do nothing without a message."""
+    """Issue a :class:`RunWarning` at the line that called symderiv, if there is a message."""
     if message is None:
         return
     frame, level = sys._getframe(1), 2
@@ -173,5 +173,5 @@ def warn_caller(message: str | None) -> None:
 
 
 def defect(error: Exception) -> str:
-    """Return an unforeseen error, which is a defect of symderiv, in one line."""
+    """Return the message for an unforeseen error, which is a defect of symderiv, in one line."""
     return f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"[:300]

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and where caches go that cannot be written."""
+"""Files that are written whole or not at all, and a folder for caches if none can be written."""
 
 from __future__ import annotations
 
@@ -17,36 +17,35 @@ from typing import BinaryIO
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.nearest import nearest
 
-# What a killed process left of a file is removed by a later writer of the same file, but not so
-# soon that it might belong to one that is still writing.
+# Temporary files of killed processes are removed by a later writer of the same file, but only after
+# this time, because they might belong to one that is still writing.
 _STALE_SECONDS = 3600.0
 
 Content = bytes | memoryview | Callable[[BinaryIO], None]
 
-#: Given the path, what may be replaced there: its state, or None if nothing is there. It raises if
-#: what is there must stay.
+#: A function that returns the state of the file at a path, or None if there is none; it raises an
+#: error if the file must not be replaced.
 Replaceable = Callable[[Path], "os.stat_result | None"]
 
-#: Conditions of the machine rather than mistakes in what was asked for.
+#: Errors that are conditions of the machine rather than mistakes of the user.
 MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE})
 
-# A file system that has no hard links says so in one of these ways.
+# The errors by which a file system says that it has no hard links.
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL})
 
 
 def write_whole(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
     """Replace the file in one step, so that a reader, a crash or a full disk never sees half of it.
 
-    The content, or what a function given the open file writes, is on the disk before the name
-    points to it. Missing folders are made.
+    The content is on the disk before the name points to it. Missing folders are made.
 
     Args:
         path: the file.
-        content: its bytes, or a function that writes them.
-        replaceable: asked when everything is ready; without it whatever is there is replaced.
+        content: its bytes, or a function that writes them to the open file.
+        replaceable: called when everything is ready; without it any existing file is replaced.
 
     Raises:
-        InputError: the folder is not writable, or what is there must stay.
+        InputError: the folder is not writable, or the existing file must stay.
         SymderivError: anything else, such as a full disk; the old file, if any, is as it was.
     """
     try:
@@ -57,7 +56,7 @@ def write_whole(path: Path, content: Content, replaceable: Replaceable | None = 
 
 
 def replace_file(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
-    """Write as :func:`write_whole`, but with the operating system's own error."""
+    """Write as :func:`write_whole`, but raise the operating system's own error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{_beginning(path)}{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
@@ -78,21 +77,21 @@ def replace_file(path: Path, content: Content, replaceable: Replaceable | None =
 
 
 def _beginning(path: Path) -> str:
-    """Return the beginning of names of temporary files; a file system counts bytes, not letters."""
+    """Return the beginning of names of temporary files, short enough in bytes for file systems."""
     name = os.fsencode(path.name)
     short = path.name if len(name) <= 200 else name[:200].decode(errors="ignore")
     return f".{short}."
 
 
 def _place(temporary: Path, path: Path, old: os.stat_result | None) -> None:
-    """Give the file its name, in place of ``old`` or of nothing, and of nothing else."""
+    """Rename a temporary file to its name, replacing nothing but ``old``."""
     if old is not None:
         if signature(os.lstat(path)) != signature(old):
             raise FileExistsError(errno.EEXIST, "it was changed by another program meanwhile")
         os.replace(temporary, path)
         return
     try:
-        # unlike a renaming, a link never replaces
+        # unlike renaming, linking never replaces a file
         os.link(temporary, path)
     except FileExistsError:
         raise FileExistsError(errno.EEXIST, "another program wrote it meanwhile") from None
@@ -105,7 +104,7 @@ def _place(temporary: Path, path: Path, old: os.stat_result | None) -> None:
 
 
 def read_file(path: Path) -> bytes:
-    """Return the content of a regular file; what could be waited for or read for ever is refused.
+    """Return the content of a regular file; refuse files that may block or never end.
 
     Raises:
         InputError: it is not there, not a file, or cannot be read.
@@ -123,7 +122,7 @@ def read_file(path: Path) -> bytes:
 
 
 def why_unread(path: Path, error: OSError | ValueError) -> str:
-    """Return why a file cannot be read, and what to do if it is not there."""
+    """Return why a file cannot be read, with a suggestion if it is not there."""
     if not isinstance(error, OSError):
         return "cannot be read"
     reason = error.strerror or "cannot be read"
@@ -138,12 +137,12 @@ def why_unread(path: Path, error: OSError | ValueError) -> str:
 
 
 def signature(found: os.stat_result) -> tuple[int, int, int, int]:
-    """Return a mark that tells whether a file is still the same one with the same content."""
+    """Return numbers that change if a file is replaced or its content changes."""
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def kind_of(found: os.stat_result) -> str:
-    """Return the kind of something that is not a regular file; empty for a regular file."""
+    """Return the kind of a file that is not regular; empty for a regular file."""
     kinds = {
         stat.S_IFDIR: "folder",
         stat.S_IFIFO: "FIFO",
@@ -156,9 +155,9 @@ def kind_of(found: os.stat_result) -> str:
 
 
 def remove_temporaries(path: Path, *, older_than: float = 0.0) -> None:
-    """Remove what killed writers of a file left beside it; never an error.
+    """Remove temporary files that killed writers left beside a file; never raise an error.
 
-    What belongs to a process that runs on this machine stays.
+    Those of a process that still runs on this machine stay.
     """
     before = time.time() - older_than
     ours = re.compile(re.escape(_beginning(path)) + r"(\d+)-[0-9a-f]{8}\.tmp")
@@ -185,7 +184,7 @@ def _runs(process: int) -> bool:
 
 @cache
 def tell_once(message: str) -> None:
-    """Log a warning, by default a line on standard error, the first time it is given."""
+    """Log a warning, by default a line on standard error, only once for each message."""
     import logging
 
     logging.getLogger("symderiv").warning("symderiv: %s", message)
@@ -193,7 +192,9 @@ def tell_once(message: str) -> None:
 
 @cache
 def temporary_folder() -> Path:
-    """Return a folder of this process, removed at its end; for what can be kept nowhere else."""
+    """Return a folder of this process that is removed at its end, for files that are kept nowhere
+    else.
+    """
     import tempfile
 
     folder = Path(tempfile.mkdtemp(prefix="symderiv-"))

@@ -1,4 +1,4 @@
-"""Rooms under the names that they had: imports of old code and of papers still find them."""
+"""Former names of rooms, under which imports of old code and of papers still find them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-#: The modules that the manual named, with what holds their public names now.
+#: Modules that the manual named formerly, with the modules that hold their public names now.
 FORMER_ROOMS = {
     "symderiv.data": ("symderiv.inputs",),
     "symderiv.expressions": ("symderiv.formula",),
@@ -31,7 +31,7 @@ FORMER_ROOMS = {
 
 
 class _Former:
-    """Make an empty module whose names are looked up where they stand now.
+    """A finder of empty modules whose names are looked up in the modules that have them now.
 
     It has no base class: importing those of ``importlib.abc`` takes half as long as symderiv.
     """
@@ -42,7 +42,7 @@ class _Former:
         return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave it to Python."""
+        """Let Python create the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         former, homes = module.__name__, FORMER_ROOMS[module.__name__]
@@ -62,9 +62,10 @@ class _Former:
 
 
 def install() -> None:
-    """Let imports of former rooms succeed, with a ``DeprecationWarning``.
+    """Make imports of former rooms succeed, with a ``DeprecationWarning``.
 
-    The finder stands first, because a folder that an older version left behind is not a package.
+    The finder is the first one, because a folder left by an older version would be found as a
+    package.
     """
     if not any(isinstance(each, _Former) for each in sys.meta_path):
         sys.meta_path.insert(0, _Former())

@@ -1,4 +1,4 @@
-"""Results that write themselves: one table, and files in the format that their ending says."""
+"""Results that write themselves as one table, or as a file in the format of its ending."""
 
 from __future__ import annotations
 
@@ -26,20 +26,22 @@ if TYPE_CHECKING:
 ANOTHER_RUN = "{}: holds another run; choose another name, or replace it with --force (force=True)"
 
 KEPT = "kept"
-"""The attribute of files that says of which kind of result they are."""
+"""The attribute of files that names their kind of result."""
 
 _ENDINGS = (".nc", ".csv", ".zarr")
 
 
 class Kept(Shown):
-    """Base of results that are kept as files; a subclass gives its dataset, and what rows are."""
+    """Base of results that are kept as files; subclasses give the dataset and the rows of the
+    table.
+    """
 
     @abstractmethod
     def to_xarray(self) -> xarray.Dataset:
         """Return the arrays with named dimensions and meanings."""
 
     def _rows(self, data: xarray.Dataset) -> Sequence[str]:
-        """Return the dimensions of which each combination is a row of the table."""
+        """Return the dimensions whose combinations are the rows of the table."""
         return [str(name) for name in data.dims]
 
     def _table(self) -> Iterator[tuple[str, np.ndarray]]:
@@ -120,7 +122,9 @@ class Kept(Shown):
         return path
 
     def _marked(self) -> xarray.Dataset:
-        """Return the dataset with the mark by which its file is opened."""
+        """Return the dataset with the attribute that names its kind of result, for opening the
+        file.
+        """
         return self.to_xarray().assign_attrs({KEPT: type(self).__name__})
 
     def _write_netcdf(self, target: Output) -> None:
@@ -131,7 +135,7 @@ class Kept(Shown):
         target.write(content.getbuffer())
 
     def _check_same(self, path: Path, content: bytes) -> None:
-        """Refuse to replace a netCDF file of symderiv that is of another run."""
+        """Raise an error if a netCDF file of symderiv holds another run than this."""
         import xarray
 
         own = self._marked()
@@ -159,7 +163,7 @@ class Kept(Shown):
 
 
 def _write_zarr(data: xarray.Dataset, path: Path, force: bool) -> None:
-    """Write a Zarr group, which takes its place when it is whole.
+    """Write a Zarr group, which is moved to its place when it is complete.
 
     Raises:
         InputError: something is there.

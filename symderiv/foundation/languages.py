@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExportLanguage:
-    """A language.
+    """A language to which equations are exported.
 
     Attributes:
-        ending: How its files end.
-        comment: What stands before and after a comment of one line.
+        ending: The ending of its files.
+        comment: The marks before and after a comment of one line.
         printer: Module and function among the printers of the code generator; empty where sources
             are no programs.
-        flavour: What the printer takes between the program and the example.
+        flavour: Arguments of the printer between the program and the example.
     """
 
     ending: str
@@ -32,7 +32,7 @@ class ExportLanguage:
     flavour: tuple[str, ...] = ()
 
     def source(self, program: Program, example: Example | None = None) -> str:
-        """Return a program as source.
+        """Return a program as source code.
 
         Args:
             program: The program with a state, parameters, a right-hand side and observables.
@@ -62,4 +62,4 @@ LANGUAGES: Final[Mapping[str, ExportLanguage]] = {
 }
 
 PROGRAMS: Final = {name: each for name, each in LANGUAGES.items() if each.printer}
-"""Those of programs."""
+"""The languages in which sources are programs."""

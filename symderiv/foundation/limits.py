@@ -1,4 +1,4 @@
-"""Limits of this machine: sizes are refused before work starts, with the limit named."""
+"""Limits of this machine: too large sizes are refused before work starts, with the limit named."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from pathlib import Path
 
 from symderiv.foundation.errors import InputError
 
-# Some is left for everything that is not counted.
+# The share of free memory that may be asked for; the rest is for what is not counted.
 _SHARE = 0.9
-# What any process has; asking the machine would cost a short run a third of its time.
+# Smaller requests are not checked: asking the machine would take a third of a short run's time.
 _SMALL = 64 * 2**20
 _UNKNOWN = 2**62
 
 
 def available_memory() -> int:
-    """Bytes that this process may still use: of the machine, its container and its limits."""
+    """Return the bytes that this process may still use.
+
+    They are limited by the machine, its container and the process's own limits.
+    """
     limits = [_machine(), *_containers()]
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
@@ -25,15 +28,15 @@ def available_memory() -> int:
 
 
 def check_memory(needed: float, what: str, *, argument: str | None = None) -> None:
-    """Refuse what cannot fit.
+    """Raise an error if something does not fit into memory.
 
     Args:
         needed: bytes, at least what will be used at once.
-        what: what needs them, "1000000000 eigenvalues".
+        what: the name of what needs them, "1000000000 eigenvalues".
         argument: the argument or key that asks for it.
 
     Raises:
-        InputError: there are not so many.
+        InputError: there are fewer bytes.
     """
     if needed <= _SMALL:
         return
@@ -58,7 +61,7 @@ def _machine() -> int:
     except (OSError, ValueError, IndexError):
         pass
     try:
-        # not Linux: all there is
+        # on other systems than Linux: all memory of the machine
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):
         return _UNKNOWN

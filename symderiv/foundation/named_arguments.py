@@ -1,7 +1,7 @@
-"""Calls with wrong arguments are answered by an InputError that offers the right name.
+"""Calls with wrong arguments are answered by an InputError that suggests the right name.
 
-Python itself raises a TypeError. It is told from one of the function's own body by binding the
-arguments again, so that a call with the right arguments costs nothing more.
+Python itself raises a TypeError. Whether it comes from the call or from the function's body is
+found by binding the arguments again, so that right calls cost no extra time.
 
 A function may take arguments that are declared elsewhere as ``**keys``. Its signature then shows
 them, and other names are refused.
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.nearest import did_you_mean
 
-#: What ``**`` is called where it takes nothing but the arguments that the signature shows.
+#: The name of a ``**`` argument that takes only the arguments that the signature shows.
 SHOWN = "keys"
 
 Called = TypeVar("Called", bound=Callable[..., Any])
@@ -28,7 +28,7 @@ Record = TypeVar("Record")
 
 
 def public(function: Called) -> Called:
-    """Make a function or method refuse wrong arguments by an InputError."""
+    """Make a function or method answer wrong arguments with an InputError."""
 
     @functools.wraps(function)
     def called(*values: Any, **named: Any) -> Any:
@@ -50,9 +50,9 @@ def public(function: Called) -> Called:
 def show_arguments(
     function: Callable[..., Any], more: Sequence[inspect.Parameter], *, last: bool = False
 ) -> None:
-    """Let a function's signature show arguments that it takes as ``**``, before its own or last.
+    """Add arguments that a function takes as ``**`` to its signature, before or after its own.
 
-    They are arguments by name. The ``**`` itself stays in the signature unless it is ``**keys``.
+    They are keyword-only. The ``**`` itself stays in the signature unless it is ``**keys``.
     """
     signature = inspect.signature(function)
     own = list(signature.parameters.values())
@@ -67,9 +67,10 @@ def show_arguments(
 
 
 def taking(other: Callable[..., Any], *names: str) -> Callable[[Called], Called]:
-    """Let the signature show arguments of another call, to which a function passes its ``**``.
+    """Show in the signature the arguments of another call, to which a function passes its ``**``.
 
-    A line ``[taken]`` of the docstring becomes what that of the other call says of its arguments.
+    A line ``[taken]`` of the docstring is replaced by what the other docstring says of its
+    arguments.
 
     Args:
         other: the call, or a record of arguments.
@@ -95,7 +96,7 @@ def taking(other: Callable[..., Any], *names: str) -> Callable[[Called], Called]
 
 
 def taken(record: type[Record], given: dict[str, Any]) -> Record:
-    """Make a record of the arguments that are its fields, and take these out of the others."""
+    """Make a record from those arguments that are its fields, and remove them from ``given``."""
     names = inspect.signature(record).parameters.keys() & given.keys()
     return record(**{name: given.pop(name) for name in names})
 
@@ -106,7 +107,7 @@ def _takes_more(signature: inspect.Signature) -> bool:
 
 
 def _bound(function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]) -> bool:
-    """Return whether a function takes these arguments, also through decorators."""
+    """Return whether a function accepts these arguments, also through decorators."""
     try:
         inspect.signature(function).bind(*values, **named)
     except TypeError:
@@ -115,7 +116,7 @@ def _bound(function: Callable[..., Any], values: tuple[Any, ...], named: dict[st
 
 
 def public_methods(cls: Class) -> Class:
-    """Do the same for the constructor and every public method that a class defines itself."""
+    """Apply :func:`public` to the constructor and all public methods that a class defines."""
     for name, member in list(vars(cls).items()):
         if name != "__init__" and name.startswith("_"):
             continue
@@ -129,7 +130,7 @@ def public_methods(cls: Class) -> Class:
 def _explained(
     function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any], reason: str
 ) -> InputError:
-    """Return the error in the arguments of a call that Python refused."""
+    """Return an InputError that explains which arguments of a call are wrong."""
     parameters = inspect.signature(function).parameters
     call = function.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
     names = [name for name in parameters if name not in ("self", "cls")]

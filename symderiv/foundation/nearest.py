@@ -1,4 +1,4 @@
-"""Find the known name that somebody meant by an unknown one."""
+"""The known name that somebody meant by an unknown one."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ OTHER_NAMES: Final = {
     "phase_diagram": "map",
     "codegen": "generate",
 }
-"""Names of other libraries and letters of papers, with the words that symderiv has for them."""
+"""Names used by other libraries or papers, with symderiv's names for the same things."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that was meant by one that is unknown; empty if none is near.
+    """Return the known name that was meant by an unknown one; empty if none is close.
 
     Args:
-        name: As it was typed; options with their hyphens.
-        known: Names that there are; of dotted ones the last part counts too.
+        name: The name as it was typed; options with their hyphens.
+        known: The known names; of dotted ones the last part counts too.
     """
     parts: dict[str, str] = {}
     for each in dict.fromkeys(known):
@@ -110,7 +110,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the end of a message about an unknown name: :func:`nearest`, or nothing."""
+    """Return the end of a message about an unknown name, which suggests :func:`nearest` if any."""
     meant = nearest(name, known)
     return f"; did you mean {meant}?" if meant else ""
 

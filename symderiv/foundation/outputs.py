@@ -27,7 +27,7 @@ from symderiv.foundation.seals import STREAMED, is_sealed, sealed
 
 STANDARD_OUTPUT = "-"
 
-#: Endings that say what is in a file; names with others, or without, are the user's own.
+#: Endings that say what is in a file; the user is free to choose other endings, or none.
 _SAYING: Final = frozenset(
     {"nc", "csv", "zarr", "npz", "toml", "json", "html", "tex", "pdf", "svg", "png", "py", "c"}
 )
@@ -41,7 +41,7 @@ class Output:
         format: its format, by which it is sealed (:func:`symderiv.foundation.seals.sealed`).
         inputs: the files that the same call reads.
         force: replace a regular file whoever wrote it.
-        ours: tells from its content whether an existing file may be replaced.
+        ours: returns, given its content, whether an existing file may be replaced.
 
     Raises:
         InputError: nothing may be written there, in one line with the reason.
@@ -66,7 +66,7 @@ class Output:
             if format not in STREAMED:
                 raise InputError(f"-: standard output cannot take a .{format} file; name a file")
             return
-        #: What is written: the path itself, or what it leads to as a symbolic link.
+        #: The file that is written: the path itself, or the target of a symbolic link.
         self.file = self.path
         check_names(self.path)
         self.real = resolved(self.path)
@@ -78,7 +78,7 @@ class Output:
         self._check_ending()
 
     def _check_ending(self) -> None:
-        """Refuse a name that says another format than is written."""
+        """Raise an error if the ending says another format than that of the file."""
         ending = self.path.suffix[1:].lower()
         if ending in _SAYING and ending != self.format:
             raise InputError(
@@ -91,7 +91,7 @@ class Output:
 
         Raises:
             InputError: it became something that must not be replaced.
-            SymderivError: the disk is full or fails; what was there is as it was.
+            SymderivError: the disk is full or fails; the old file is as it was.
         """
         if self.streams:
             sys.stdout.write(bytes(content).decode())
@@ -101,14 +101,14 @@ class Output:
         self._known = None
 
     def write_text(self, text: str, *, seal: bool = True) -> None:
-        """:meth:`write` of a text in UTF-8."""
+        """Write a text in UTF-8, as :meth:`write` does."""
         self.write(text.encode("utf-8", "surrogateescape"), seal=seal)
 
     def _replaceable(self, file: Path) -> os.stat_result | None:
-        """Return the status of the present file, if it may be replaced.
+        """Return the status of the existing file, None if there is none.
 
         Raises:
-            InputError: it may not.
+            InputError: it may not be replaced.
         """
         status = _state(self.path, file)
         if status is None:
@@ -145,12 +145,12 @@ _OTHERWISE = "choose another name, or replace it with --force (force=True)"
 
 
 class OutputFolder:
-    """A folder that results are written to, made with the first of them.
+    """A folder for results, which is made with the first of them.
 
     Args:
         path: the folder.
         inputs, force: as those of :class:`Output`, for every file in it.
-        beside: bytes that names of files and folders beside it are longer, where there are some.
+        beside: by how many bytes names of files and folders beside it are longer than its own.
 
     Raises:
         InputError: the path is something else, or nothing can be written there.
@@ -181,12 +181,12 @@ class OutputFolder:
 
 
 def as_output(path: str | os.PathLike[str] | Output, format: str) -> Output:
-    """Return an output as it is, or the one of a path."""
+    """Return an output unchanged, or make one from a path."""
     return path if isinstance(path, Output) else Output(path, format)
 
 
 def check_apart(*outputs: Output | None) -> None:
-    """Refuse outputs of one call that would replace one another.
+    """Raise an error if outputs of one call would replace one another.
 
     Raises:
         InputError: two of them are one file, or standard output.
@@ -202,11 +202,11 @@ def check_apart(*outputs: Output | None) -> None:
 
 
 def check_names(path: Path, *, beside: int = 0) -> None:
-    """Refuse a path with a name that the file system does not take.
+    """Raise an error if a path has a name that the file system does not accept.
 
     Args:
-        path: there or not, as are its folders.
-        beside: bytes that the last name must leave for names that are made of it.
+        path: the path; it and its folders need not exist.
+        beside: bytes that the last name must leave for longer names made from it.
 
     Raises:
         InputError: a name is too long.
@@ -223,14 +223,14 @@ def check_names(path: Path, *, beside: int = 0) -> None:
 
 
 def resolved(path: Path) -> Path:
-    """Return the file that a name leads to through symbolic links, whether it is there or not.
+    """Return the file to which a path leads through symbolic links, whether or not it exists.
 
     Raises:
         InputError: it leads in a circle, or no path has such a name.
     """
     try:
         real = Path(os.path.realpath(path))
-        # a circle is left as it is by realpath
+        # realpath returns a link that leads in a circle unchanged
         circle = real.is_symlink()
     except (OSError, ValueError) as error:
         raise _refusal(path, error) from None
@@ -240,7 +240,7 @@ def resolved(path: Path) -> Path:
 
 
 def _state(path: Path, file: Path) -> os.stat_result | None:
-    """Return the state of the file that ``path`` leads to; None if it is not there."""
+    """Return the status of the file to which ``path`` leads, or None if it does not exist."""
     try:
         return os.lstat(file)
     except FileNotFoundError:
@@ -263,7 +263,7 @@ def _same(path: Path, found: os.stat_result | None) -> bool:
 
 
 def _check_special(path: Path) -> None:
-    """Refuse names of open files, such as /proc/self/fd/1, which lead to what has no own name."""
+    """Refuse names of open files, such as /proc/self/fd/1, that lead to devices and the like."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -280,7 +280,7 @@ def _check_kind(path: Path, found: os.stat_result) -> None:
 
 
 def _check_folder(path: Path, folder: Path) -> None:
-    """Require that the nearest folder that exists is one, and writable."""
+    """Require that the nearest existing parent is a folder, and writable."""
     for place in (folder, *folder.parents):
         status = _state(path, place)
         if status is None:

@@ -1,7 +1,7 @@
-"""Arrays in one vector, one after the other: read and written by the names of a ``LAYOUT``.
+"""Arrays in one vector, one after the other, read and written by the names of a ``LAYOUT``.
 
 Generated modules state a ``LAYOUT``: the order of their sizes and, for each of their vectors, its
-fields with the names of their axes. Nothing else knows where in a vector a field lies.
+fields with the names of their axes. No other code knows where in a vector a field lies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FAMILIES = {name: pair for names in (OVERLAPS, COVARIANCES) for pair, name in n
 
 
 def families_of(name: str) -> tuple[str, ...]:
-    """Return the two families of vectors that an array is of, by its name; () of another array."""
+    """Return the two families of vectors whose overlaps an array holds; () for another array."""
     if name in _FAMILIES:
         return _FAMILIES[name]
     kind, *families = name.split("_")
@@ -40,7 +40,7 @@ def families_of(name: str) -> tuple[str, ...]:
 
 
 def is_symmetric(name: str) -> bool:
-    """Return whether an array is of one family of vectors twice, so that two entries are one."""
+    """Return whether an array holds overlaps within one family, so that it is symmetric."""
     families = families_of(name)
     return len(families) == 2 and families[0] == families[1]
 
@@ -50,14 +50,14 @@ class Packing:
     """A vector that holds arrays of given shapes in order, each in C order; a number has shape ().
 
     Args:
-        shapes: the shapes of the fields by name, in the order in which they lie.
+        shapes: the shapes of the fields by name, in the order of the vector.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
 
     @classmethod
     def of(cls, layout: Mapping[str, Any], vector: str, **sizes: int) -> Packing:
-        """Return a vector of a layout.
+        """Return the packing of a vector of a layout.
 
         Args:
             layout: ``LAYOUT`` of a module.
@@ -70,19 +70,18 @@ class Packing:
 
     @cached_property
     def slices(self) -> dict[str, slice]:
-        """The place of each field."""
+        """Return the slice of each field in the vector."""
         lengths = (math.prod(shape) for shape in self.shapes.values())
         places = pairwise(accumulate(lengths, initial=0))
         return {name: slice(*place) for name, place in zip(self.shapes, places, strict=True)}
 
     @cached_property
     def size(self) -> int:
-        """Length of the vector."""
+        """Return the length of the vector."""
         return sum(math.prod(shape) for shape in self.shapes.values())
 
     def views(self, vector: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the fields of vectors (…, n), each of shape (…, *its own); writing to them changes
-        these.
+        """Return the fields of vectors (…, n) as views, each of shape (…, *its own).
 
         Raises:
             ValueError: The last axis has another length.
@@ -122,11 +121,11 @@ def _packing(
 
 
 def orbits(count: int, orders: Sequence[np.ndarray]) -> np.ndarray:
-    """Return for every entry of a vector the least of those that permutations bring it to.
+    """Return for every entry of a vector the least index to which permutations take it.
 
     Args:
-        count: The count of entries.
-        orders: Where each entry comes from, one array per permutation.
+        count: The number of entries.
+        orders: For each permutation, the index from which each entry comes.
     """
     labels = np.arange(count)
     while True:
@@ -147,11 +146,11 @@ _NAMES = {
 
 
 def order_name(field: str) -> str:
-    """Return the name of an order parameter, as calls take it and runs hold it.
+    """Return the name of an order parameter in calls and runs.
 
     Args:
-        field: the field of the vectors of solver modules. Overlaps of what else is followed are
-            named by the two families of vectors, as ``A.J``; other fields by their own names.
+        field: the field of the vectors of solver modules. Overlaps with other vectors are named
+            by the two families of vectors, as ``A.J``; other fields by their own names.
     """
     families = families_of(field) if field.startswith("overlap_") else ()
     return _NAMES.get(field) or ".".join(families) or field

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar where somebody watches, lines, or a function."""
+"""Progress of long work: a bar if somebody watches, lines in a log, or a function of the caller."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from typing import Any, Literal, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Work that takes less seconds is done before a bar could be read.
+# The seconds after which a bar appears; shorter work needs none.
 _MOMENT = 0.5
 
-#: Seconds after which the first line is written, and at least those between two.
+#: Seconds before the first line, and the least seconds between two lines.
 FIRST_LINE = 2.0
 _NEXT_LINE = 10.0
-# Of the time that has passed, later: a run of a day does not fill the log.
+# Later, lines come after this share of the time that has passed, so that long runs write few.
 _SHARE = 0.25
 
 
 class DetailedTask(str):
-    """The name of a task, with a remark on what it does just now."""
+    """The name of a task, with a remark on its present state."""
 
     detail: str
 
@@ -36,15 +36,15 @@ class DetailedTask(str):
         return made
 
 
-#: Called with the name of the task and the fraction of it that is done, 0 to 1.
+#: A function that is called with the name of a task and the fraction of it that is done, 0 to 1.
 Tell = Callable[[str, float], None]
 
-#: None: a bar if somebody watches; "lines": the same, or else lines on standard error; True: a bar;
-#: False: nothing; or a function to be called.
+#: How progress is shown. None: a bar if somebody watches; "lines": a bar if somebody watches, else
+#: lines on standard error; True: a bar; False: not at all; or a function to be called.
 Progress = bool | Tell | Literal["lines"] | None
 
 
-# What shows the progress of the outermost call, if one is under way.
+# The function that shows the progress of the outermost call, if one is under way.
 _outermost: ContextVar[Tell | None] = ContextVar("outermost", default=None)
 
 
@@ -58,13 +58,13 @@ def watched() -> bool:
 
 @contextmanager
 def progress_bar(progress: Progress = None, task: str = "preparing") -> Iterator[Tell]:
-    """Yield a function that shows how far tasks are, as ``progress`` wants it.
+    """Yield a function that reports the progress of tasks in the way that ``progress`` asks for.
 
-    Of calls inside one another the outermost shows its progress, so that there is one bar.
+    Of nested calls the outermost one shows the progress, so that there is one bar.
 
     Args:
-        progress: what is wanted.
-        task: what is shown until something is told, also if nothing ever is.
+        progress: how progress is shown.
+        task: the task that is shown until another one is reported.
     """
     with ExitStack() as stack:
         outer = _outermost.get()
@@ -87,7 +87,7 @@ def progress_bar(progress: Progress = None, task: str = "preparing") -> Iterator
 
 
 def following(task: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Give a call that takes no argument ``progress`` a bar, where somebody watches."""
+    """Give a call without an argument ``progress`` a bar, if somebody watches."""
 
     def decorated(call: Callable[P, R]) -> Callable[P, R]:
         @wraps(call)
@@ -107,11 +107,11 @@ def _nothing(task: str, fraction: float) -> None:
 
 @contextmanager
 def lines(task: str) -> Iterator[Tell]:
-    """Yield lines on standard error that say what is going on, as long as it goes on.
+    """Yield a function that reports progress, which is written as lines on standard error.
 
     They are meant for logs: the first comes after two seconds, then one every ten seconds, and
-    fewer in runs of many minutes. A thread writes them, so that they also come while something is
-    derived or compiled.
+    fewer in runs of many minutes. A thread writes them, so that they also come during derivations
+    and compilations.
     """
     written = _Lines(task)
     thread = threading.Thread(target=written.write, daemon=True)
@@ -139,7 +139,7 @@ class _Lines:
             task, fraction = self._state
             part = "" if fraction is None else f", {100 * fraction:.0f} %"
             part += _detail(task)
-            with suppress(OSError, ValueError):  # nobody reads it any more
+            with suppress(OSError, ValueError):  # standard error may be closed
                 print(f"symderiv: {task}{part}, {passed:.0f} s", file=sys.stderr, flush=True)
             wait = max(_NEXT_LINE, _SHARE * passed)
 
@@ -150,10 +150,10 @@ def _detail(task: str) -> str:
 
 
 class _Bar:
-    """One bar on standard error, or in the notebook; none for what takes a moment only.
+    """One bar on standard error, or in the notebook; none for work that takes only a moment.
 
-    A timer starts it, so that it is there also while something is derived or compiled that tells
-    nothing. Another task takes the bar over, with its own time to go.
+    A timer starts it, so that it also appears during derivations and compilations that report
+    nothing. Another task takes over the bar, with its own remaining time.
     """
 
     def __init__(self, task: str) -> None:

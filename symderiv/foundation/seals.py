@@ -5,8 +5,8 @@ may be replaced without asking, and what is read from it is what was computed. A
 off, damaged, edited or written by anything else is not.
 
 The mark is one line of text in a place where its format has room for it: a comment, a key of JSON
-at the end, the comment of a zip archive, a text chunk of PNG, behind the end of HDF5, .npy, pickles
-and PDF.
+at the end, the comment of a zip archive, a text chunk of PNG, or behind the end of HDF5, .npy,
+pickles and PDF.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from symderiv.foundation.languages import LANGUAGES
 
 _TAG: Final = b"written by symderiv, sha256 of the rest "
 _DIGITS: Final = 64
-# The mark is within so many bytes of the end.
+# The mark lies within this many bytes of the end.
 _TAIL: Final = 256
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _PNG_KEY: Final = b"Comment\0"
 _END_OF_ZIP: Final = 22
 
-#: Before and after the mark in formats where it simply follows.
+#: The texts before and after the mark in formats in which it is appended to the content.
 _COMMENTS: Final[dict[str, tuple[bytes, bytes]]] = {
     **{
         each.ending: (each.comment[0].encode(), f"{each.comment[1]}\n".encode())
@@ -56,7 +56,7 @@ def sealed(content: bytes | memoryview, format: str) -> bytes:
     """Return the content with its mark.
 
     Args:
-        content: a whole file without one; JSON is an object that is not empty.
+        content: a whole file without a mark; JSON must be an object that is not empty.
         format: its ending: html, svg, toml, bib, pdf, txt, nc, npy, pickle, json, png, npz, or
             that of a language; zarr.json is JSON that ends with the attributes of a group.
     """
@@ -73,12 +73,12 @@ def sealed(content: bytes | memoryview, format: str) -> bytes:
     return before + mark + skipped + after
 
 
-# What stands before the digest and after it, and what the digest is part of the CRC of.
+# The bytes before the digest and after it, and those that share a CRC with it (PNG only).
 _Frame = tuple[bytes, bytes, bytes]
 
 
 def _json(content: bytes, inside: int = 1) -> _Frame:
-    """Read the mark, the last key of the last object that is so many levels deep."""
+    """Return the frame of JSON: the mark is the last key of the last object at this depth."""
     body = content
     for _ in range(inside):
         body = body.rstrip().removesuffix(b"}").rstrip()
@@ -112,10 +112,9 @@ _FRAMES: Final[dict[str, Callable[[bytes], _Frame]]] = {
 
 
 def is_broken(path: Path) -> bool:
-    """Return whether a file has a mark that is not right: symderiv wrote it, and it was changed
-    since.
+    """Return whether a file has a wrong mark, so that symderiv wrote it and it was changed since.
 
-    For formats that others write as well, without a mark.
+    It is for formats that other programs write as well, without a mark.
     """
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
@@ -135,6 +134,6 @@ def is_sealed(content: bytes | memoryview) -> bool:
     start = len(content) - len(tail) + tag + len(_TAG)
     end = start + _DIGITS
     digest = hashlib.sha256(content[:start])
-    # the checksum of a PNG chunk covers the mark, which cannot cover it in turn
+    # the CRC of a PNG chunk covers the digest, so the digest cannot cover the CRC
     digest.update(content[end + (4 if bytes(content[:8]) == _PNG else 0) :])
     return bytes(content[start:end]) == digest.hexdigest().encode()

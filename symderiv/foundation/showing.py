@@ -1,8 +1,8 @@
-"""The ways in which results show themselves: a short text, a table in a notebook, a JSON object.
+"""The forms in which results are shown: a short text, a table in a notebook, a JSON object.
 
-A result says what there is to see once, as a :class:`Summary`, and as a whole as a document; the
-writers make texts and tables of them. The module uses the standard library only, so that importing
-a result costs nothing.
+A result states its content once as a :class:`Summary`, and as a whole as a document; the writers
+make texts and tables of them. The module uses the standard library only, so that importing a result
+is fast.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PrintedResult", "Shown", "Summary", "json_text", "plain", "whole_rows"]
 
-# Columns that a short form leaves to a value.
+# The columns that a short form has for a value.
 _WIDE = 72
 
 
@@ -45,7 +45,7 @@ class Shown:
         return brief(self._summary())
 
     def _document(self) -> Node:
-        """Return what is shown of the whole result."""
+        """Return the document of the whole result."""
         return self._summary()
 
     def to_text(self) -> str:
@@ -61,7 +61,7 @@ class Shown:
 
 
 class PrintedResult(Shown):
-    """A result that is printed in colours, where a terminal has some."""
+    """A result that is printed in colours if the terminal has some."""
 
     def print(self, console: Console) -> None:
         """Print to a Rich console what the command prints."""
@@ -77,7 +77,7 @@ class PrintedResult(Shown):
 
 
 def whole_rows(name: str, listed: str) -> list[tuple[str, object]]:
-    """Return the rows that show ``a = 1, b = 2`` whole, also in a short form, which cuts lines."""
+    """Return rows that show ``a = 1, b = 2`` uncut, even in a short form, which cuts lines."""
     unbroken = listed.replace(" = ", "\xa0=\xa0")
     lines = textwrap.wrap(unbroken, _WIDE, break_long_words=False)
     return [(name if n == 0 else "", line.replace("\xa0", " ")) for n, line in enumerate(lines)]
@@ -89,10 +89,10 @@ def json_text(value: Mapping[str, Any]) -> str:
 
 
 def plain(value: Any, *, finite: bool = True) -> Any:
-    """Return dictionaries, lists, texts and numbers, from whatever has arrays and scalars in it.
+    """Return dictionaries, lists, texts and numbers in place of arrays and scalars.
 
     Args:
-        value: What is converted.
+        value: The value that is converted.
         finite: Put None in place of infinities and NaN, which have no JSON form.
     """
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
 """Printing on a terminal: texts appear as they are, including square brackets and colons.
 
 Rich takes ``[i, n]`` in a text for markup and ``:smile:`` for a picture. All that this package
-prints through Rich goes through here, where every text is made one that says nothing but itself.
+prints through Rich goes through here, where texts are made literal.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from symderiv.foundation.documents.text_writer import lines
 
 
 def terminal(**options: Any) -> Console:
-    """Return a console that colours nothing on its own.
+    """Return a console that adds no colours of its own.
 
     Args:
         options: The options of Rich's console: ``file``, ``width``, ``stderr``, ``color_system``.
@@ -29,8 +29,8 @@ def show(console: Console, *things: Any, **options: Any) -> None:
     """Print on a console, the user's or one of :func:`terminal`.
 
     Args:
-        console: Where.
-        things: Texts, or what Rich draws.
+        console: The console.
+        things: Texts, or objects that Rich can draw.
         options: The options of Rich's ``print``.
     """
     console.print(*map(_as_it_is, things), highlight=False, **options)
@@ -47,14 +47,16 @@ _STYLES: Final[dict[Tone, str]] = {
 
 
 def show_document(console: Console, node: Node) -> None:
-    """Print what the tree says, in colours where the console has some."""
+    """Print a document, in colours if the console has some."""
     for line in lines(node, console.width):
         pieces = Text.assemble(*((piece, _STYLES[tone]) for piece, tone in line))
         show(console, pieces, soft_wrap=True)
 
 
 def bars() -> Progress:
-    """Return a bar on standard error, with the time to go; it pulses while none is known."""
+    """Return a progress bar on standard error, with the remaining time; it pulses while none is
+    known.
+    """
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -1,7 +1,7 @@
 """Gaussian calculus: expectations of products of one-variable functions of Gaussian fields.
 
-The names below are imported when they are first used: who evaluates a closed form does not wait
-for what derives one.
+The names below are imported when they are first used, so that a caller who only evaluates a closed
+form does not load the code that derives one.
 """
 
 from __future__ import annotations

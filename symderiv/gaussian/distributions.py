@@ -44,7 +44,7 @@ def reduced(g: sp.Expr, x: sp.Symbol) -> sp.Expr:
 
 
 def _extremum(*args: sp.Expr) -> sp.Expr:
-    """Max as Σ f_i ∏_{j≠i} H(f_i - f_j); for two functions b + (a - b) H(a - b)."""
+    """Write Max as Σ f_i ∏_{j≠i} H(f_i - f_j), or b + (a - b) H(a - b) for two functions."""
     if len(args) == 2:
         a, b = args
         gap = sp.expand(a - b)
@@ -87,7 +87,9 @@ def _reduced_term(term: sp.Expr, x: sp.Symbol) -> sp.Expr:
 
 
 def _at_delta(f: sp.Expr, rough: list[sp.Expr], delta: sp.Expr, x: sp.Symbol) -> sp.Expr:
-    """f δ^{(k)} = Σ_m binom(k, m) (-1)^m f^{(m)}(c) δ^{(k-m)}, argument x - c up to scale."""
+    """Return f δ^{(k)} = Σ_m binom(k, m) (-1)^m f^{(m)}(c) δ^{(k-m)} with argument x - c up to
+    scale.
+    """
     argument = delta.args[0]
     order = int(delta.args[1]) if len(delta.args) > 1 else 0
     slope = sp.diff(argument, x)

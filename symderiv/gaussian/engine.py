@@ -41,7 +41,8 @@ class DerivedExpectation:
             entries of the covariance; empty unless folded.
         sign_factors: Largest number of sign factors left after all reductions.
         method: "closed-form", or "orthant-integral" if SignMean4 occurs.
-        told: Tells the derivation, which takes longer than to derive.
+        told: Returns the steps of the derivation; called late, because writing them takes longer
+            than deriving.
     """
 
     statement: str
@@ -53,11 +54,11 @@ class DerivedExpectation:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The derivation."""
+        """Return the steps of the derivation."""
         return self.told()
 
     def __getstate__(self) -> dict[str, Any]:
-        # the polynomials by which a derivation is told cannot be pickled, its steps can
+        # polynomials in the callback cannot be pickled, the finished steps can
         return {**self.__dict__, "steps": self.steps, "told": partial(tuple, self.steps)}
 
     def unfolded(self) -> sp.Expr:
@@ -88,7 +89,7 @@ def expectation(
     *,
     folded: bool = False,
 ) -> DerivedExpectation:
-    r"""E[integrand] over jointly Gaussian fields, derived by rules.
+    r"""Return E[integrand] over jointly Gaussian fields, derived by rules.
 
     Args:
         integrand: Products and sums of polynomials, exp of quadratics, sin, cos, erf, sign,
@@ -149,7 +150,7 @@ def _check_names(
 
 
 class _Engine:
-    """One run: reduce every term, then write the sum in closed form."""
+    """One derivation: reduces every term to means of signs, then writes the sum in closed form."""
 
     def __init__(
         self,
@@ -161,7 +162,7 @@ class _Engine:
     ) -> None:
         self.problem = problem
         self.folded = folded and not problem.algebra.numeric
-        # fields with symbols added to them, which may have any size
+        # True if symbols of any size are added to fields
         self.shifted = shifted
         self.names: dict[str, sp.Expr] = {}
         self.forms: FormUses = {}
@@ -176,7 +177,7 @@ class _Engine:
         for shift, terms in by_shift.items():
             orientation = _orientation(shift)
             if orientation < 0:
-                continue  # the complex conjugate of another one, which is counted twice
+                continue  # the complex conjugate exponent is counted twice instead
             parts.append(self._part(self.problem.gaussian(shift), terms, orientation > 0))
         value = tidied(sp.Add(*parts), self.folded)
         definitions = self._definitions(value)
@@ -192,7 +193,9 @@ class _Engine:
     def _part(
         self, gaussian: Gaussian, terms: Iterable[PreparedTerm], oscillating: bool
     ) -> sp.Expr:
-        """Return all terms with one linear exponent; twice the real part if it oscillates."""
+        """Return the sum of all terms with one linear exponent, or twice its real part if it
+        oscillates.
+        """
         moments = Moments(gaussian, self.narrator.witness(gaussian))
         total: _Sum = {}
         for term in terms:
@@ -269,7 +272,7 @@ class _Engine:
 
 
 def _orientation(shift: Shift) -> int:
-    """0 for a real exponent, else the sign that tells it from its complex conjugate."""
+    """Return 0 for a real exponent, else ±1, opposite for the complex conjugate exponent."""
     for b in (*shift.imaginary, shift.imaginary_constant):
         if b != 0:
             sign = sign_of(b)
@@ -287,7 +290,9 @@ def _units(value: sp.Expr) -> list[tuple[sp.Rational, sp.Expr]]:
 
 
 def _primitive_factors(value: sp.Expr) -> list[sp.Expr]:
-    """Return factors with numbers taken out of sums, so that a sum meets its root in a density."""
+    """Return the factors with numbers taken out of sums, which then cancel against roots of equal
+    sums.
+    """
     primitive: list[sp.Expr] = []
     for factor in sp.Mul.make_args(value):
         primitive += factor.primitive() if factor.is_Add else [factor]

@@ -1,10 +1,10 @@
 """Sums of exponentials that approximate sech²(√t) and sech⁴(√t): mixtures for tanh and its slope.
 
-The second stand for the product of two slopes at one field, in place of all pairs of the first.
-Newton's method for the sum of squares over a grid, in multiprecision, because sums of exponentials
-determine their exponents badly. The fits depend on no activation: they stand in ``erf_fits.json``,
-which ``python -m symderiv.gaussian.erf_fits`` writes. Nothing has to be believed of them, as the
-errors of a mixture are proved for the numbers that it has.
+The second kind stands for the product of two slopes at one field, in place of all pairs of terms of
+the first. Newton's method for the sum of squares over a grid, in multiprecision, because sums of
+exponentials determine their exponents badly. The fits depend on no activation: they are kept in
+``erf_fits.json``, which ``python -m symderiv.gaussian.erf_fits`` writes. No result relies on their
+stated errors, because the errors of a mixture are proved for the numbers that it has.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _FILE = Path(__file__).with_suffix(".json")
 
 
 class ErfFit(NamedTuple):
-    """A sum over error functions: their slopes near sech², or the squares of these near sech⁴.
+    """A fit by error functions: of sech² by their slopes, or of sech⁴ by the squares of their
+    slopes.
 
     Attributes:
         largest: The largest error over the grid.
@@ -46,8 +47,9 @@ class ErfFit(NamedTuple):
 
 
 def fits(tolerance: float, of: str = SLOPE) -> Iterator[list[tuple[float, float]]]:
-    """Scales and weights of the fits whose largest error is below a tolerance, fewest terms first;
-    of the last one in any case.
+    """Yield scales and weights of the fits with errors below a tolerance, fewest terms first.
+
+    The fit with the most terms is always yielded.
     """
     for number, fit in enumerate(_shipped()[of], start=1):
         if fit.largest < tolerance or number == MOST_TERMS:
@@ -64,7 +66,7 @@ def _shipped() -> dict[str, list[ErfFit]]:
 
 
 def made(terms: int, of: str = SLOPE) -> ErfFit:
-    """Return the fit with so many terms."""
+    """Compute the fit with this number of terms."""
     with flint.ctx.workprec(_BITS):
         times = [((arb(RANGE) * j / _SAMPLES) ** 2).mid() for j in range(_SAMPLES + 1)]
         power = 2 if of == SLOPE else 4
@@ -81,9 +83,10 @@ def made(terms: int, of: str = SLOPE) -> ErfFit:
 
 
 def _start(terms: int, of: str) -> list[Any]:
-    """Return logarithms of exponents to start from: evenly spread, over a range that grows with n.
+    """Return starting values of the logarithms of exponents, evenly spread over a range.
 
-    The smallest has to follow the tail e^(-2x), or e^(-4x), the largest the singularity at iπ/2.
+    The range grows with the number of terms: the smallest has to follow the tail e^(-2x), or
+    e^(-4x), the largest the singularity at iπ/2.
     """
     if terms == 1:
         return [arb("-0.25") if of == SLOPE else arb("0.57")]
@@ -96,7 +99,7 @@ def _start(terms: int, of: str) -> list[Any]:
 def _least_squares(
     times: list[Any], values: list[Any], logs: list[Any]
 ) -> tuple[list[Any], list[Any], float]:
-    """Exponents (logarithms), factors and the largest residual of sech² ≈ Σ factor e^(-s t).
+    """Return exponents (logarithms), factors and the largest residual of sech² ≈ Σ factor e^(-s t).
 
     The best factors are a linear problem at given exponents, so that only the exponents are moved.
     """
@@ -116,7 +119,7 @@ def _least_squares(
         product = _gram(rows)
         step = _solved(product, 2 * n)[n:]
         size = _largest(step)
-        # Close by, the second derivatives of the terms make the convergence quadratic.
+        # Near the minimum, the second derivatives of the terms make the convergence quadratic.
         for k in range(n):
             product[k, n + k] += curvature[k][0]
             product[n + k, k] += curvature[k][0]
@@ -140,7 +143,7 @@ def _least_squares(
 def _projected(
     times: list[Any], values: list[Any], logs: list[Any]
 ) -> tuple[list[Any], list[list[Any]], list[Any], Any]:
-    """Return the best factors for given exponents; the decays, the residuals, the sum of their
+    """Return the best factors for given exponents, the decays, the residuals and their sum of
     squares.
     """
     exponents = [log.exp().mid() for log in logs]
@@ -164,7 +167,7 @@ def _gram(rows: list[list[Any]]) -> Any:
 
 
 def _solved(product: Any, size: int) -> list[Any]:
-    """Return normal equations; the last column of the product is the right-hand side."""
+    """Return the solution of normal equations; the product's last column is the right-hand side."""
     last = product.ncols() - 1
     left = arb_mat([[product[a, b].mid() for b in range(size)] for a in range(size)])
     right = arb_mat([[product[a, last].mid()] for a in range(size)])

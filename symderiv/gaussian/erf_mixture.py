@@ -41,13 +41,13 @@ class TanhForm:
 
     @property
     def expression(self) -> sp.Expr:
-        """The function of x."""
+        """Return the function of x."""
         return self.height * sp.tanh(self.rate * X) + self.rest
 
 
 @dataclass(frozen=True)
 class SlopeSquare:
-    """(height·rate·sech²(rate·x))² ≈ Σ_k weights[k] (d/dx erf(scales[k] x))².
+    """A sum Σ_k weights[k] (d/dx erf(scales[k] x))² that approximates (height·rate·sech²(rate·x))².
 
     Attributes:
         weights, scales: Doubles, scales ascending.
@@ -60,13 +60,13 @@ class SlopeSquare:
 
     @property
     def terms(self) -> int:
-        """The number of squares."""
+        """Return the number of squares."""
         return len(self.weights)
 
 
 @dataclass(frozen=True)
 class ErfMixture:
-    """height·tanh(rate·x) ≈ Σ_k weights[k] erf(scales[k] x).
+    """A sum Σ_k weights[k] erf(scales[k] x) that approximates height·tanh(rate·x).
 
     Attributes:
         form: The function that is approximated; its affine rest is kept exactly.
@@ -83,13 +83,12 @@ class ErfMixture:
 
     @property
     def terms(self) -> int:
-        """The number of error functions."""
+        """Return the number of error functions."""
         return len(self.weights)
 
 
 def tanh_form(g: sp.Expr) -> TanhForm | None:
-    """Return the function as a multiple of tanh plus an affine function, or None if it is not of
-    the form.
+    """Return the function as a multiple of tanh plus an affine function, or None if it is neither.
 
     Exponentials count: 1/(1 + exp(-x)) is 1/2 + tanh(x/2)/2.
 
@@ -127,7 +126,7 @@ def tanh_form(g: sp.Expr) -> TanhForm | None:
 
 @lru_cache(maxsize=8)
 def mixture(form: TanhForm, tolerance: float) -> ErfMixture:
-    """Return the shortest mixture whose errors, of the function and its derivative, are proved.
+    """Return the shortest mixture with proved errors of function and derivative below a tolerance.
 
     Args:
         form: What is approximated.
@@ -141,7 +140,7 @@ def mixture(form: TanhForm, tolerance: float) -> ErfMixture:
         size = max(abs(height), abs(height * rate))
         wanted = tolerance / float(size.mid())
         best = float("inf")
-        # the errors of the function and of its slope are not the same multiple of a fit's
+        # fits with slightly larger errors are tried: the function's error may differ from theirs
         for fit in fits(1.2 * wanted):
             pairs = sorted((float(rate.mid()) * a, float(height.mid()) * w) for a, w in fit)
             scales = tuple(a for a, _ in pairs)
@@ -158,13 +157,13 @@ def mixture(form: TanhForm, tolerance: float) -> ErfMixture:
 
 @lru_cache(maxsize=8)
 def slope_square(form: TanhForm, tolerance: float) -> SlopeSquare | None:
-    """Return the shortest sum whose error is proved; None if none keeps it, or the slope of the
-    rest is not zero.
+    """Return the shortest sum whose error is proved to be below a tolerance.
+
+    None if no sum has such an error, or if the slope of the affine part is not zero.
 
     Args:
-        form: What is approximated.
-        tolerance: Bound on the error of two slopes; that of their product is as many times as large
-            as the largest slope.
+        form: The tanh whose squared slope is approximated.
+        tolerance: The error of the squared slope may be this times the largest slope.
     """
     if form.rest.diff(X) != 0:
         return None
@@ -197,7 +196,7 @@ _PIECES = 8
 
 
 _Taylor = Callable[[Any], list[Any]]
-"""Coefficients of a difference at a place."""
+"""Return the Taylor coefficients of a difference at a place."""
 
 
 def _proved(
@@ -206,8 +205,8 @@ def _proved(
     """Return upper bounds on the errors of the function and of its derivative, for all real x."""
     terms = [(arb(w), arb(a)) for w, a in zip(weights, scales, strict=True)]
     error, slope, end = _over_cells(lambda place: _difference(height, rate, terms, place), rate)
-    # Beyond the cells all terms are within the following of their limits, and both odd functions
-    # are treated at positive x only.
+    # Beyond the cells, bound the distances of all terms from their limits; both functions are
+    # odd, so that positive x suffice.
     beyond = abs(height - sum((w for w, _ in terms), arb(0)))
     beyond += abs(height) * 2 * (-2 * rate * end).exp()
     beyond += sum((abs(w) * (a * end).erfc() for w, a in terms), arb(0))
@@ -224,7 +223,7 @@ def _square_proved(
 
     def taylor(place: Any) -> list[Any]:
         def series(x: Any) -> Any:
-            # e^(-2|y|), to which powers of sech y are close
+            # e^(-2|y|): sech^4 y is a rational function of it
             small = (-2 * rate * x).exp()
             total = steep**2 * (4 * small / (1 + small) ** 2) ** 2
             for w, a in terms:
@@ -234,14 +233,16 @@ def _square_proved(
         return _coefficients(series, place)
 
     error, _, end = _over_cells(taylor, rate)
-    # both even functions fall beyond the cells
+    # beyond the cells both even functions decrease
     beyond = steep**2 / (rate * end).cosh() ** 4
     beyond += sum((abs(w) * _slope(a) ** 2 * (-2 * (a * end) ** 2).exp() for w, a in terms), arb(0))
     return _rounded_up(error.max(beyond))
 
 
 def _over_cells(taylor: _Taylor, rate: Any) -> tuple[Any, Any, Any]:
-    """Return bounds on a difference and its derivative from 0 to where the cells end, and that."""
+    """Return bounds on a difference and its derivative from 0 to the end of the cells, and this
+    end.
+    """
     cells = RANGE * _CELLS_PER_UNIT
     width = arb(RANGE) / cells / arb(float(rate.mid())).mid()
     error = slope = arb(0)
@@ -277,7 +278,7 @@ def _cell(taylor: _Taylor, middle: Any, half: Any) -> tuple[Any, Any]:
 
 
 def _difference(height: Any, rate: Any, terms: list[Any], place: Any) -> list[Any]:
-    """Taylor coefficients of height tanh(rate x) - Σ w erf(a x) at a place."""
+    """Return Taylor coefficients of height tanh(rate x) - Σ w erf(a x) at a place."""
 
     def series(x: Any) -> Any:
         total = height - 2 * height / ((2 * rate * x).exp() + 1)
@@ -289,7 +290,7 @@ def _difference(height: Any, rate: Any, terms: list[Any], place: Any) -> list[An
 
 
 def _coefficients(series: Callable[[Any], Any], place: Any) -> list[Any]:
-    """Return Taylor coefficients of a function of series at a place."""
+    """Return the Taylor coefficients at a place of a function that accepts power series."""
     before = flint.ctx.cap
     try:
         flint.ctx.cap = _ORDER + 1
@@ -300,7 +301,7 @@ def _coefficients(series: Callable[[Any], Any], place: Any) -> list[Any]:
 
 
 def _rounded_up(bound: Any) -> float:
-    """Return two significant digits, upwards, so that it reads well and stays a bound."""
+    """Return a bound rounded up to two significant digits."""
     upper = float(bound.upper()) * (1 + 1e-12)
     digits = f"{upper:.1e}"
     if float(digits) < upper:

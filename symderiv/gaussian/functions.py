@@ -63,7 +63,7 @@ def _others(i: int, j: int) -> tuple[int, int]:
 
 
 class SignMean4(sp.Function):  # type: ignore[misc]
-    r"""Mean of four signs, E[sgn z1 sgn z2 sgn z3 sgn z4], of centred Gaussian fields.
+    r"""The mean of four signs, E[sgn z1 sgn z2 sgn z3 sgn z4], of centred Gaussian fields.
 
     Args:
         r12, r13, r14, r23, r24, r34: Correlations, in [-1, 1], of a positive semidefinite
@@ -159,7 +159,7 @@ def _sign_mean2(r: sp.Expr) -> sp.Expr:
 
 
 def _canonical(r: Sequence[sp.Expr]) -> tuple[int, tuple[sp.Expr, ...]]:
-    """Sign and arguments of the smallest of the 192 equivalent ways to write the mean."""
+    """Return sign and arguments of the smallest of the 192 equivalent ways to write the mean."""
     signs = [-1 if value.could_extract_minus_sign() else 1 for value in r]
     sizes = [-value if sign < 0 else value for value, sign in zip(r, signs, strict=True)]
     ranked = sorted(set(sizes), key=default_sort_key)
@@ -171,7 +171,7 @@ def _canonical(r: Sequence[sp.Expr]) -> tuple[int, tuple[sp.Expr, ...]]:
         if best is not None and key > best[0]:
             continue
         for total, flip in _FLIP_SIGNS:
-            # Few minus signs, and those as late as possible; 0 has no sign to choose.
+            # Prefer few minus signs, as late as possible; the sign of 0 is free.
             minus = tuple(
                 int(signs[slot] * f < 0 and sizes[slot] != 0)
                 for slot, f in zip(order, flip, strict=True)
@@ -189,7 +189,7 @@ def _canonical(r: Sequence[sp.Expr]) -> tuple[int, tuple[sp.Expr, ...]]:
 def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
     """Return the number ``value`` with ``prec`` bits, or None when it is not a real number."""
     if isinstance(value, sp.Float):
-        return mp.make_mpf(value._mpf_)  # a binary number as it stands
+        return mp.make_mpf(value._mpf_)  # exact, whatever the precision
     number = value.evalf(int(prec / 3.3219) + 3)
     if not number.is_Float and not number.is_Rational:
         return None
@@ -199,8 +199,9 @@ def _real_number(value: sp.Expr, prec: int) -> mpmath.mpf | None:
 
 @lru_cache(maxsize=256)  # SymPy asks for the same number several times
 def _sign_mean4(r: tuple[mpmath.mpf, ...], prec: int) -> mpmath.mpf:
-    """Return the mean of four signs, absolute error below 2**-prec; not a number where no fields
-    have these correlations.
+    """Return the mean of four signs with an absolute error below 2**-prec.
+
+    NaN if no fields have these correlations.
     """
     try:
         return _midpoint(sign_mean4([_arb(value) for value in r], prec + 10))
@@ -234,7 +235,7 @@ def _along_waves(pairs: list[tuple[mpmath.mpf, mpmath.mpf]], prec: int) -> mpmat
 def _along_angles(h: mpmath.mpf, k: mpmath.mpf, rho: mpmath.mpf, prec: int) -> mpmath.mpf:
     """Return the integral over 0 < a < asin(rho) of exp(-(h² + k² - 2 h k sin a) / (2 cos² a)).
 
-    As one over c = π/2 - a, without the differences of nearly equal numbers for rho near 1.
+    It is computed as an integral over c = π/2 - a, without cancellation for rho near 1.
     """
     if rho < 0:
         return -_along_angles(h, -k, -rho, prec)
@@ -250,9 +251,10 @@ def _along_angles(h: mpmath.mpf, k: mpmath.mpf, rho: mpmath.mpf, prec: int) -> m
 
 
 class SignMean2(sp.Function):  # type: ignore[misc]
-    r"""E[sgn(x + i h_1) sgn(y + i h_2)] of standard normal x, y with correlation rho, continued.
+    r"""The continuation E[sgn(x + i h_1) sgn(y + i h_2)] of standard normal x, y with correlation
+    rho.
 
-    What a product of two signs becomes next to sin and cos. Symmetric in h_1, h_2, even under
+    It is what a product of two signs becomes next to sin and cos. Symmetric in h_1, h_2, even under
     h -> -h; for rho = ±1 (h_1 = ±h_2) it is ±1.
 
     Args:
@@ -282,10 +284,10 @@ class SignMean2(sp.Function):  # type: ignore[misc]
 
 
 class ShiftedSigns(sp.Function):  # type: ignore[misc]
-    r"""E[sgn(x + h) sgn(y + k)] of standard normal x, y with correlation rho.
+    r"""The mean E[sgn(x + h) sgn(y + k)] of standard normal x, y with correlation rho.
 
-    What a product of two signs with means becomes in folded results: Owen's T of both, without
-    their quotients. Symmetric in h, k, even under (h, k) -> -(h, k).
+    In folded results it stands for a product of two signs with means, which is Owen's T of both
+    without their quotients. Symmetric in h, k, even under (h, k) -> -(h, k).
 
     Args:
         h, k: Real expressions.

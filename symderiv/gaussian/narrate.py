@@ -1,6 +1,7 @@
-r"""The derivation of an expectation as steps: each rule in general form, with what it did here.
+r"""The derivation of an expectation as steps: each rule in general form, with one application.
 
-Equal applications are grouped: a step shows a telling one and says how often the rule was used.
+Equal applications are grouped: a step shows a representative one and says how often the rule was
+used.
 """
 
 from __future__ import annotations
@@ -99,11 +100,11 @@ _FORMS = {
 
 
 class Narrator:
-    """Collects what the rules do and tells it as steps.
+    """Records applications of rules and writes them as steps.
 
     Args:
         problem: Variables and terms.
-        integrand: What was asked.
+        integrand: The integrand as it was given.
         terms: Its normal form.
     """
 
@@ -116,7 +117,7 @@ class Narrator:
         self._shown: dict[str, tuple[Gaussian, Moment, list[tuple[Weight, Moment]]]] = {}
 
     def witness(self, gaussian: Gaussian) -> Witness:
-        """Return the callback of :class:`rules.Moments`."""
+        """Return the callback with which :class:`rules.Moments` reports applications of rules."""
 
         def told(rule: str, before: Moment, parts: list[tuple[Weight, Moment]]) -> None:
             self._count[rule] = self._count.get(rule, 0) + 1
@@ -271,7 +272,7 @@ class Narrator:
 
     @staticmethod
     def _definitions(definitions: list[tuple[sp.Symbol, sp.Expr]]) -> list[Step]:
-        """Folded results: the names of the conditional covariances, the first ones shown."""
+        """Return a step with the first few names of conditional covariances (if folded)."""
         if not definitions:
             return []
         shown = definitions[:_SHOWN_DEFINITIONS]
@@ -307,7 +308,7 @@ class Narrator:
         return rf"\mathbb{{E}}\left[{body}{self._given(given, g)}\right]"
 
     def _weight(self, weight: Weight, g: Gaussian) -> str:
-        """Return the weight in front of a moment; nothing for one."""
+        """Return the LaTeX of the weight in front of a moment; empty for one."""
         terms = []
         for monomial, c in weight.items():
             factors = [self._entry(e, p, g) for e, p in monomial]
@@ -341,7 +342,7 @@ class Narrator:
 
 
 def _short(value: sp.Expr) -> str:
-    """Return the LaTeX of the value; of very long sums only their size."""
+    """Return the LaTeX of a value, or of very long sums only their size."""
     operations = sp.count_ops(value)
     if operations > _SHOWN_OPERATIONS:
         count = len(sp.Add.make_args(value))

@@ -14,7 +14,7 @@ import sympy as sp
 ROUGH = (sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min)
 
 Pieces = tuple[list[sp.Expr], list[sp.Expr]]
-"""Places in ascending order, and the smooth expressions before, between and behind them."""
+"""Places in ascending order, and the smooth expressions left of, between and right of them."""
 
 
 class _NoPlacesError(Exception):
@@ -22,7 +22,7 @@ class _NoPlacesError(Exception):
 
 
 def without_nesting(g: sp.Expr, x: sp.Symbol) -> sp.Expr:
-    """Return the function with rough functions of rough functions as sums of steps.
+    """Return the function with nested rough functions written as sums of steps.
 
     Those that change at places that are not roots of polynomials stay as they are.
     """
@@ -68,7 +68,7 @@ def _sorted(places: object) -> list[sp.Expr]:
 
 
 def _between(low: sp.Expr, high: sp.Expr) -> sp.Expr:
-    """Return a place inside of an interval."""
+    """Return a place inside an interval."""
     if low == -sp.oo:
         return sp.S.Zero if high == sp.oo else high - 1
     return low + 1 if high == sp.oo else (low + high) / 2
@@ -80,7 +80,7 @@ def _part(pieces: Pieces, at: sp.Expr) -> sp.Expr:
 
 
 def _changes(e: sp.Expr, arguments: list[sp.Expr], x: sp.Symbol) -> list[sp.Expr]:
-    """Return where a rough function of smooth arguments changes."""
+    """Return the places where a rough function of smooth arguments is not smooth."""
     if not isinstance(e, ROUGH):
         return []
     gaps = [a - b for n, a in enumerate(arguments) for b in arguments[:n]]
@@ -96,7 +96,7 @@ def _changes(e: sp.Expr, arguments: list[sp.Expr], x: sp.Symbol) -> list[sp.Expr
 
 
 def _smooth(e: sp.Expr, arguments: list[sp.Expr], x: sp.Symbol, at: sp.Expr) -> sp.Expr:
-    """Return what a function of smooth arguments is around a place where nothing changes."""
+    """Return the smooth expression that a function equals around a place where it is smooth."""
     if not isinstance(e, ROUGH):
         return e.func(*arguments)
     values = [sp.N(argument.subs(x, at), 30) for argument in arguments]

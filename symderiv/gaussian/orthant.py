@@ -65,7 +65,9 @@ _Number = TypeVar("_Number", fmpq, arb)
 
 @dataclass(frozen=True)
 class _ExactPartner(Generic[_Number]):
-    """The contribution of one partner of the scaled field, with exact numbers as balls."""
+    """The contribution of one partner of the field whose correlations are scaled, with exact
+    numbers.
+    """
 
     r: _Number
     p: _Number
@@ -75,7 +77,7 @@ class _ExactPartner(Generic[_Number]):
 
 @dataclass(frozen=True)
 class _ExactPath(Generic[_Number]):
-    """The integrand when one field's correlations are scaled."""
+    """The integrand along the path on which one field's correlations are scaled."""
 
     partners: tuple[_ExactPartner[_Number], ...]
     d3: _Number
@@ -84,7 +86,7 @@ class _ExactPath(Generic[_Number]):
 
 
 def sign_mean4(r: Sequence[arb], bits: int) -> arb:
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] as a ball of radius about 2**-bits.
+    """Return E[sgn z1 sgn z2 sgn z3 sgn z4] as a ball of radius about 2**-bits.
 
     Args:
         r: The correlations r12, r13, r14, r23, r24, r34 as balls, proved to contain those of a
@@ -111,7 +113,7 @@ def sign_mean4(r: Sequence[arb], bits: int) -> arb:
 
 
 def _nearby(r: Sequence[arb], bits: int) -> tuple[_Matrix, arb]:
-    """Return an exact positive definite correlation matrix, and how far the mean may differ."""
+    """Return an exact positive definite matrix nearby, and a ball for the mean's change."""
     if not all(value.is_finite() for value in r):
         raise ToleranceError("a correlation was not enclosed")
     middles = [_exact(value.mid()) for value in r]
@@ -176,7 +178,7 @@ def _path(m: _Matrix, row: int) -> _ExactPath[fmpq]:
 
 
 def _halvings(ratio: fmpq) -> int:
-    """Return the least k with 4**-k not above a positive ratio (0 for others: no path then)."""
+    """Return the least k with 4**-k not above a positive ratio; 0 if there is none."""
     k = max(0, (int(ratio.q).bit_length() - max(int(ratio.p), 1).bit_length() - 2) // 2)
     while 0 < ratio < fmpq(1, 4**k):
         k += 1
@@ -244,15 +246,15 @@ def _integral(path: _ExactPath[arb], bits: int) -> arb:
 
 
 def _angle(b: fmpq, c: fmpq, f: arb) -> arb:
-    """Return the bound on theta at heights up to b; see the module's text."""
+    """Return the bound on |theta| at heights up to b; see the module's text."""
     return arb.pi() / 2 + 2 * (2 / f).log() * (arb(c) / arb(c - b)).log()
 
 
 def _panel(integrand: Callable[[arb], arb], bound: arb, height: fmpq, goal: arb, bits: int) -> arb:
-    """Return the integral over [-1, 1] of what ``bound`` bounds in the ellipse of a half axis."""
+    """Return the integral over [-1, 1]; ``bound`` holds in an ellipse with this minor half axis."""
     rho = arb(height) + (1 + arb(height) ** 2).sqrt()
     needed = _log2(5 * bound / goal) / float(2 * rho.log() / arb.const_log2())
-    # Few different rules: their nodes are what costs at high precision.
+    # Use few different rules, because at high precision their nodes take most of the time.
     n = 8
     while n < needed:
         n += max(2, n // 16 * 2)
@@ -265,7 +267,7 @@ def _panel(integrand: Callable[[arb], arb], bound: arb, height: fmpq, goal: arb,
 def _integrand(path: _ExactPath[arb], s: arb, c: arb) -> arb:
     """Return the integrand at sigma = s/c, one of s and c being 1.
 
-    With respect to sigma for c = 1, with respect to 1/sigma for s = 1.
+    The variable is sigma for c = 1, and 1/sigma for s = 1.
     """
     ss, cc = s * s, c * c
     root = (path.d3 * cc + path.d4 * ss).sqrt()
@@ -277,6 +279,6 @@ def _integrand(path: _ExactPath[arb], s: arb, c: arb) -> arb:
 
 
 def _log2(x: arb) -> float:
-    """Return about the binary logarithm of the upper end of a positive ball of any size."""
+    """Return approximately the binary logarithm of the upper end of a positive ball of any size."""
     mantissa, exponent = x.abs_upper().man_exp()
     return math.log2(int(mantissa)) + int(exponent)

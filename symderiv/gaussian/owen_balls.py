@@ -6,7 +6,7 @@ from flint import acb, arb
 
 
 def owen_t(h: arb | acb, a: arb, bits: int) -> arb | acb:
-    r"""T(h, a) as a ball, at the working precision of the caller.
+    r"""Return T(h, a) as a ball, at the working precision of the caller.
 
     .. math:: T(h, a) = \frac{e^{-h^2/2}}{2\pi}\int_0^a \frac{e^{-h^2x^2/2}}{1+x^2}\,dx
 
@@ -17,7 +17,7 @@ def owen_t(h: arb | acb, a: arb, bits: int) -> arb | acb:
     Args:
         h: Real or complex ball.
         a: Finite real ball.
-        bits: The integral is asked for with this relative accuracy.
+        bits: The relative accuracy that is asked of the integral.
     """
     h = acb(h)
     half_square = h * h / 2

@@ -46,7 +46,7 @@ class Moments:
 
     Args:
         gaussian: The variables.
-        witness: Told about every application of a rule.
+        witness: Called for every application of a rule.
     """
 
     def __init__(self, gaussian: Gaussian, witness: Witness) -> None:
@@ -85,13 +85,13 @@ class Moments:
     # -- entries as weights ----------------------------------------------------------------
 
     def covariance(self, given: Conditions, i: int, j: int, exponent: int = 1) -> Weight:
-        """C_ij|S as a weight."""
+        """Return C_ij|S to a power as a weight."""
         if self.g.is_zero(given, i, j):
             return {}
         return weights.of_entry(("c", given, min(i, j), max(i, j)), exponent)
 
     def mean(self, given: Conditions, i: int) -> Weight:
-        """μ_i|S as a weight, real and imaginary part."""
+        """Return μ_i|S (real and imaginary part) as a weight."""
         total: Weight = {}
         if self.g.n(given, i, self.g.real):
             weights.add(total, weights.of_entry(("m", given, i, 0)))
@@ -101,7 +101,7 @@ class Moments:
         return total
 
     def _sign(self, value: sp.Expr) -> Weight:
-        """sgn of an exact number or expression as a weight."""
+        """Return the sign of an exact number or expression as a weight."""
         sign = sign_of(value)
         if sign is not None:
             return {(): Fraction(sign)} if sign else {}
@@ -127,12 +127,12 @@ class Moments:
         return None
 
     def _value(self, given: Conditions, i: int) -> sp.Expr:
-        """Return the mean of a variable without fluctuations (the orientation of d is positive)."""
+        """Return a scalar with the sign of the mean of a variable without fluctuations."""
         algebra = self.g.algebra
         return algebra.expression(self.g.n(given, i, self.g.real)) * self._orientation(given)
 
     def _orientation(self, given: Conditions) -> int:
-        """Sign of d(S); negative only after a tilt by a growing exponential."""
+        """Return the sign of d(S), negative only after a tilt by a growing exponential."""
         if not self.g.algebra.numeric:
             return 1
         return sign_of(self.g.algebra.expression(self.g.d(given))) or 1
@@ -201,7 +201,7 @@ class Moments:
         return self._delta_derivative(moment, *deltas[0])
 
     def _power_times_delta(self, moment: Moment, i: int, order: int) -> Leaves | None:
-        """x^p δ^{(k)}(x) = (-1)^p k!/(k-p)! δ^{(k-p)}(x), zero for p > k."""
+        """Apply x^p δ^{(k)}(x) = (-1)^p k!/(k-p)! δ^{(k-p)}(x), which is zero for p > k."""
         given, powers, signs, deltas = moment
         p = dict(powers).get(i, 0)
         if not p:
@@ -255,7 +255,7 @@ class Moments:
     def _gradient(
         self, given: Conditions, i: int, powers: Powers, signs: Signs, deltas: Deltas
     ) -> list[tuple[Weight, tuple[Powers, Signs, Deltas]]]:
-        """Σ_j C_ij ∂_j of a product."""
+        """Return the moments of Σ_j C_ij ∂_j of a product, with their weights."""
         branches = []
         for k, (j, p) in enumerate(powers):
             lowered = ((j, p - 1),) if p > 1 else ()

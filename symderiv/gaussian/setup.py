@@ -25,7 +25,7 @@ _MAX_DEGREE = 400
 
 @dataclass
 class PreparedTerm:
-    """One term in terms of variables: what the rules start from."""
+    """One term written in Gaussian variables, to which the rules are applied."""
 
     coefficient: sp.Expr
     shift: Shift
@@ -48,7 +48,7 @@ class GaussianProblem:
     gaussians: dict[Shift, Gaussian] = field(default_factory=dict)
 
     def gaussian(self, shift: Shift) -> Gaussian:
-        """Return the variables under a linear exponent."""
+        """Return the law of the variables under a linear exponent."""
         if shift not in self.gaussians:
             element = self.algebra.element
             self.gaussians[shift] = Gaussian(
@@ -65,16 +65,16 @@ class GaussianProblem:
 def _parts_of_exponent(
     exponent: sp.Expr, fields: tuple[sp.Symbol, ...]
 ) -> tuple[tuple[tuple[sp.Expr, Affine], ...], Shift]:
-    """exp(exponent) = exp(-Σ a (l·z)²/2) exp(shift): the pairs (a, l) and the linear part.
+    """Return the pairs (a, l) and the linear part of exp(exponent) = exp(-Σ a (l·z)²/2) exp(shift).
 
-    Kept, because most terms of an integrand share a few exponents.
+    Results are cached, because most terms of an integrand share a few exponents.
     """
     matrix, shift = _split_exponent(exponent, fields)
     return tuple(_squares(matrix, fields)), shift
 
 
 def _split_exponent(exponent: sp.Expr, fields: Sequence[sp.Symbol]) -> tuple[sp.Matrix, Shift]:
-    """exp(exponent) = exp(-zᵀ A z/2) exp(shift): the matrix A and the linear part."""
+    """Return the matrix A and the linear part of exp(exponent) = exp(-zᵀ A z/2) exp(shift)."""
     if not fields:
         return sp.zeros(0, 0), Shift((), ())
     imaginary = sp.expand(exponent.coeff(sp.I)) if exponent.has(sp.I) else sp.S.Zero
@@ -97,7 +97,7 @@ def _split_exponent(exponent: sp.Expr, fields: Sequence[sp.Symbol]) -> tuple[sp.
 
 
 def _squares(matrix: sp.Matrix, fields: Sequence[sp.Symbol]) -> list[tuple[sp.Expr, Affine]]:
-    """zᵀ A z as Σ a (l·z)², decaying ones first."""
+    """Return zᵀ A z as a sum Σ a (l·z)², decaying squares first."""
     n = matrix.shape[0]
     rest = matrix.copy()
     squares: list[tuple[sp.Expr, Affine]] = []
@@ -130,12 +130,12 @@ class _Variables:
         self.sharp: dict[Affine, None] = {}
 
     def unit(self, index: int) -> Affine:
-        """Return the form of a field itself."""
+        """Return the affine form that is one of the fields."""
         n = len(self.fields)
         return Affine(tuple(sp.Integer(k == index) for k in range(n)), sp.S.Zero)
 
     def noise_form(self, form: Affine) -> tuple[Affine, sp.Expr]:
-        """erf(l): the sign variable l/α + noise of variance 1/(2α²)."""
+        """Return the form and noise of erf(l) as a sign: l/α plus noise of variance 1/(2α²)."""
         lead = form.leading()
         if lead.is_number:
             return form.scaled(sp.radsimp(1 / lead)), sp.radsimp(1 / (2 * lead**2))
@@ -191,7 +191,7 @@ def prepare(
     mean: list[sp.Expr],
     opaque_roots: bool = False,
 ) -> GaussianProblem:
-    """Variables, domain and terms of a problem.
+    """Return a problem's variables, domain and terms, the starting point of the rules.
 
     Raises:
         DivergentError: A growing exponential that does not (or not always) have an expectation.
@@ -239,7 +239,7 @@ def _draft(
     copies: Counter[tuple[Affine, sp.Expr]] = Counter()
 
     def noisy(form: Affine, noise: sp.Expr) -> object:
-        """Return a variable with noise of its own; copies of the same kind are exchangeable."""
+        """Return a key of a variable with noise of its own; a number tells apart equal ones."""
         item = (form, noise, copies[form, noise])
         copies[form, noise] += 1
         variables.noisy[item] = None

@@ -28,7 +28,7 @@ from symderiv.gaussian.terms.views import View
 
 @dataclass
 class FormUse:
-    """Number of uses of a closed form, and its first use."""
+    """The first use of a closed form, and the number of its uses."""
 
     gaussian: Gaussian
     given: Conditions
@@ -41,11 +41,11 @@ FormUses = dict[str, FormUse]
 
 
 class SignMeans:
-    """Closed forms of E[∏ sgn s_a | S]; returns real and imaginary part.
+    """Closed forms of E[∏ sgn s_a | S] as pairs of real and imaginary part.
 
     Args:
         view: How covariances are written.
-        used: Remembers which closed forms were needed.
+        used: Where the closed forms that were needed are recorded.
     """
 
     def __init__(self, view: View, used: FormUses) -> None:
@@ -55,7 +55,7 @@ class SignMeans:
         self._memo: dict[tuple[Conditions, tuple[int, ...]], tuple[sp.Expr, sp.Expr]] = {}
 
     def mean(self, given: Conditions, signs: tuple[int, ...]) -> tuple[sp.Expr, sp.Expr]:
-        """Real and imaginary part of E[∏ sgn | S].
+        """Return real and imaginary part of E[∏ sgn | S].
 
         Raises:
             NotYetError: More signs than have a closed form.
@@ -146,8 +146,8 @@ class SignMeans:
             h = view.standard_mean(given, a, row)
             total -= 4 * OwenT(unit * h, view.slope(given, a, b, row))
         product = view.standard_mean(given, i, row) * view.standard_mean(given, j, row)
-        # A product that cannot change its sign (equal means) is never at the jump of the sign: its
-        # zero is the limit, and not a mean of both sides.
+        # With equal means the product is never negative, so where it vanishes its sign is the limit
+        # and not the average of both sides.
         side = sp.S.One if product.is_nonnegative else sp.sign(product)
         if product.is_nonpositive:
             side = -sp.S.One

@@ -19,7 +19,7 @@ Pattern = Sequence[int] | None
 def _product(
     functions: Sequence[sp.Expr], cov: sp.Matrix | None, pattern: Pattern, folded: bool
 ) -> DerivedExpectation:
-    """E[∏ functions[k](field of slot k)]."""
+    """Return E[∏ functions[k](field of slot k)]."""
     slots = tuple(range(len(functions))) if pattern is None else tuple(pattern)
     if len(slots) != len(functions) or set(slots) != set(range(len(set(slots)))):
         raise InputError(
@@ -46,7 +46,7 @@ def i2(
     fields: Pattern = None,
     folded: bool = False,
 ) -> DerivedExpectation:
-    r"""I2 = E[g1(u) g2(v)].
+    r"""Return I2 = E[g1(u) g2(v)].
 
     Args:
         g1, g2: Functions of x.
@@ -66,7 +66,7 @@ def i3(
     fields: Pattern = None,
     folded: bool = False,
 ) -> DerivedExpectation:
-    r"""I3 = E[g1'(u) v g2(w)]; arguments as :func:`i2`, slots (u, v, w)."""
+    r"""Return I3 = E[g1'(u) v g2(w)]; arguments as :func:`i2`, slots (u, v, w)."""
     return _product(_slots("i3", [g1, g2]), cov, fields, folded)
 
 
@@ -80,7 +80,7 @@ def i4(
     fields: Pattern = None,
     folded: bool = False,
 ) -> DerivedExpectation:
-    r"""I4 = E[g1'(u) g2'(v) g3(w) g4(z)]; arguments as :func:`i2`, slots (u, v, w, z).
+    r"""Return I4 = E[g1'(u) g2'(v) g3(w) g4(z)]; arguments as :func:`i2`, slots (u, v, w, z).
 
     Coincident fields, e.g. ``fields=(0, 0, 1, 2)`` for u = v with a 3 x 3 covariance, are reduced
     before anything else (H² = H, sgn² = 1).
@@ -92,7 +92,7 @@ def i4(
 
 
 def integrand(which: str, functions: Sequence[sp.Expr]) -> tuple[sp.Expr, tuple[sp.Symbol, ...]]:
-    """Return what I2, I3 or I4 averages, and its fields: (u, v), (u, v, w) or (u, v, w, z).
+    """Return the integrand of I2, I3 or I4, and its fields: (u, v), (u, v, w) or (u, v, w, z).
 
     Args:
         which: "i2", "i3" or "i4".

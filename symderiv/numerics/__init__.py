@@ -17,7 +17,7 @@ __all__ = ["GAUSSIAN"]
 
 def __getattr__(name: str) -> Any:
     if name == "GAUSSIAN":
-        # on first use: nodes are for those, too, who print no modules and load no SymPy
+        # loaded on first use: callers that need only the quadrature nodes do not load SymPy
         from symderiv.numerics.extension import GAUSSIAN
 
         return GAUSSIAN

@@ -29,7 +29,7 @@ Entry = tuple[int, int, frozenset[int]]
 
 LARGEST = 4
 
-# Function -> function of ``fields.py`` and ``sign_mean4.py``.
+# SymPy function -> name of the function of ``fields.py`` or ``sign_mean4.py`` that computes it.
 FUNCTIONS_OF_VECTORS = {
     "Angle": "_angle",
     "RootOfMinor": "_root_of_minor",
@@ -49,7 +49,7 @@ _FUNCTIONS = {name: type(name, (sp.Function,), {}) for name in FUNCTIONS_OF_VECT
 def through_vectors(function: ScalarFunction, names: NamePool) -> Restated:
     """Return the function with its Schur complements and their arcsines computed from vectors.
 
-    Functions that are not guarded, or contain nothing of the kind, come back unchanged.
+    Functions that are not guarded, or contain no Schur complement, are returned unchanged.
     """
     size = (isqrt(8 * len(function.arguments) + 1) - 1) // 2
     triangle = size * (size + 1) // 2 == len(function.arguments)
@@ -59,7 +59,7 @@ def through_vectors(function: ScalarFunction, names: NamePool) -> Restated:
 
 
 class _Rewriter:
-    """The new definitions of one function."""
+    """Rewrites the definitions of one function in terms of vectors and their exterior products."""
 
     def __init__(self, function: ScalarFunction, size: int, names: NamePool) -> None:
         self._function = function
@@ -75,7 +75,7 @@ class _Rewriter:
         self._everything = self._symbol("volume", range(size), positive=True)
 
     def rewritten(self) -> Restated:
-        """Return definitions that the new value does not need are left out."""
+        """Return the rewritten function without the definitions that its new value does not use."""
         given: dict[sp.Symbol, sp.Expr] = {}
         for symbol, expression in self._function.definitions:
             entry = self._schur_complement(expression)
@@ -114,10 +114,10 @@ class _Rewriter:
         complete = recognised and not any(e.has(sp.asin, sp.acos) for e in left)
         return Restated(function, targets, _FUNCTIONS[call](*self._function.arguments), complete)
 
-    # Recognition.
+    # Recognition of Schur complements and correlations.
 
     def _schur_complement(self, expression: sp.Expr) -> Entry | None:
-        """Return the entry that a - b c/d is, if a, b, c, d are entries that fit."""
+        """Return the entry c_ij|Sk if this is c_ij|S - c_ik|S c_jk|S / c_kk|S, else None."""
         if not (isinstance(expression, sp.Add) and len(expression.args) == 2):
             return None
         for whole, rest in (expression.args, expression.args[::-1]):
@@ -153,7 +153,9 @@ class _Rewriter:
         return None
 
     def _changed(self, expression: sp.Expr) -> sp.Expr:
-        """Return the expression with other forms of the arcsines and of the means of signs."""
+        """Return the expression with arcsines as angles of vectors and four-sign means of
+        covariances.
+        """
         forms: dict[sp.Expr, sp.Expr] = {}
         for node in expression.atoms(sp.Function):
             if isinstance(node, sp.asin):
@@ -169,7 +171,7 @@ class _Rewriter:
                     forms[node] = _FUNCTIONS[name](*self._function.arguments)
         return expression.xreplace(forms)
 
-    # What stands in their place.
+    # The expressions in vectors that replace them.
 
     def _angle(self, entry: Entry) -> sp.Expr:
         i, j, given = entry
@@ -183,7 +185,7 @@ class _Rewriter:
         return self._numerator(entry) / self._squared_volume(given)
 
     def _numerator(self, entry: Entry) -> sp.Expr:
-        """<x_S ^ x_i, x_S ^ x_j>."""
+        """Return the inner product <x_S ^ x_i, x_S ^ x_j>."""
         i, j, given = entry
         if not given:
             return self._covariances[i, j]
@@ -216,7 +218,7 @@ class _Rewriter:
         return symbol
 
     def _product(self, members: frozenset[int]) -> sp.Symbol:
-        """Return the exterior product of the vectors, in ascending order."""
+        """Return the exterior product of the vectors with these indices, in ascending order."""
         symbol = self._symbol("x", members)
         if len(members) > 1 and symbol not in self._new:
             *before, last = sorted(members)

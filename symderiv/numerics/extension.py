@@ -56,15 +56,14 @@ DOUBLES: Final = (
     *(kink_terms, polar_mean, line_mean, plane_mean),
     *(force_mean, lattice_mean, all_forces, joint_mean),
 )
-"""The extensions for doubles, in the order in which their definitions are pasted; each may use the
-ones before."""
+"""The texts for doubles, in the order in which they are pasted; each may use those before it."""
 OF_MANY: Final = (
     *(nodes, sign_covariances, bounded, smooth_mean),
     *(plane_lines, smoothed, across_mean, pair_series),
 )
-"""Texts whose functions go over many numbers: products and sums may be made in one step."""
+"""Texts of functions over arrays, in which products and sums may be fused (multiply-add)."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)
-"""The same for functions of an mpmath context."""
+"""The texts of functions that take an mpmath context."""
 
 _SPECIAL: Final = {
     "SignMean4": "sign_mean4",
@@ -84,7 +83,7 @@ _OF_NUMBERS: Final = {
 
 
 class MeanSign(sp.Function):  # type: ignore[misc]
-    """E[sgn(x + h)] of a standard normal x."""
+    """The mean sign E[sgn(x + h)] for a standard normal x."""
 
     nargs = 1
 
@@ -96,13 +95,14 @@ class SignCovariance(sp.Function):  # type: ignore[misc]
 
     @classmethod
     def eval(cls, h: sp.Expr, k: sp.Expr, r: sp.Expr) -> sp.Expr | None:
-        """Return the first two arguments in one order."""
+        """Put h and k into canonical order, because the function is symmetric in them."""
         return cls(k, h, r) if default_sort_key(k) < default_sort_key(h) else None
 
 
 def _signs_apart(value: sp.Expr) -> sp.Expr:
-    """Return means of two signs by their product and their covariance: means depend on one index
-    each.
+    """Write means of two signs as product of the single means plus covariance.
+
+    The single means depend on one index each, so that loops over pairs need not compute them.
     """
 
     def apart(call: sp.Function) -> sp.Expr:

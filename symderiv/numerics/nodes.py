@@ -1,7 +1,7 @@
 """Nodes and weights of Gauss' rules in doubles, for all quadratures that are not certified.
 
 NumPy computes them. Certified rules have theirs as balls (``gaussian/legendre_balls.py``). The
-constants are also text for modules, like all else in this room.
+constants of this module are also pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HERMITE_10 = np.array(np.polynomial.hermite_e.hermegauss(10)) / np.array(
     [[1.0], [math.sqrt(2.0 * math.pi)]]
 )
 
-# Rules of 4, 6, ... 32 points, and of 1, 2, ... 20 points: a row each, zeros behind the last point.
+# Rules of 4, 6, ... 32 points, and of 1, 2, ... 20 points: a row each, padded with zeros.
 _LEGENDRES = np.array(
     [
         [np.pad(row, (0, 28 - 2 * n)) for row in np.polynomial.legendre.leggauss(4 + 2 * n)]
@@ -67,7 +67,7 @@ _HALF_LINES = np.array(
 )
 
 # Gauss' rules for the weight r exp(-r²/2) of positive r: of 12 points, and of 22 and 32 without the
-# last two and four, which count for nothing.
+# last two and four, whose weights are negligible.
 _RADIUS = 7.0 * (1.0 + _GAUSS_160[0])
 _OF_RADIUS = 7.0 * _GAUSS_160[1] * _RADIUS * np.exp(-0.5 * _RADIUS * _RADIUS)
 _RADIAL = np.linalg.qr(
@@ -95,7 +95,7 @@ def gauss_hermite(points: int, axes: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Return the tensor grid for means over independent standard normal variables.
 
     Args:
-        points: The points on each axis.
+        points: The number of points on each axis.
         axes: The number of variables.
 
     Returns:
@@ -113,10 +113,10 @@ def gauss_panels(edges: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray
 
     Args:
         edges: Shape (..., panels + 1).
-        points: In each panel.
+        points: The number of points in each panel.
 
     Returns:
-        Both of shape (..., panels * points).
+        Nodes and weights, each of shape (..., panels * points).
     """
     nodes, weights = gauss_legendre(points)
     middle, half = (edges[..., 1:] + edges[..., :-1]) / 2, np.diff(edges, axis=-1) / 2
@@ -126,13 +126,13 @@ def gauss_panels(edges: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray
 
 
 def normal_steps(reach: float, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return equally spaced nodes up to a reach and weights for means over a standard normal."""
+    """Return equally spaced nodes in [-reach, reach] and weights for standard normal means."""
     count = math.floor(reach / step + 1e-9)
     nodes = step * np.arange(-count, count + 1)
     return nodes, step * np.exp(-(nodes**2) / 2.0) / np.sqrt(2.0 * np.pi)
 
 
 def _fixed(nodes: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Make arrays that are kept unchangeable."""
+    """Return the arrays after making them read-only, because they are cached."""
     nodes.flags.writeable = weights.flags.writeable = False
     return nodes, weights

@@ -21,9 +21,9 @@ from symderiv.numerics.nodes import gauss_legendre
 
 HALF = sp.Rational(1, 2)
 LEAST = sp.Rational(1, 10**30)
-"""The number that stands for a vanishing volume."""
+"""The positive number that replaces a vanishing volume or mean in divisions."""
 SAME_FIELD = 1 - sp.Rational(1, 2 * 10**15)
-"""The correlation from which on a field counts as the other one, up to rounding."""
+"""Fields with at least this correlation count as equal: it is 1 up to rounding."""
 
 
 def _symbols(names: str) -> tuple[sp.Symbol, ...]:
@@ -31,15 +31,16 @@ def _symbols(names: str) -> tuple[sp.Symbol, ...]:
 
 
 def _legendre(points: int, scale: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss' rule on [0, 1], its weights times a scale."""
+    """Return Gauss' rule on [0, 1], with its weights multiplied by a scale."""
     nodes, weights = gauss_legendre(points)
     return 0.5 + 0.5 * nodes, 0.5 * scale * weights
 
 
 def _sign_path() -> tuple[np.ndarray, np.ndarray]:
-    """sigma**2 and weights over 1 + sigma**2: the rule of ``sign_mean4`` for all volumes.
+    """Return sigma**2 and weights over 1 + sigma**2 of a rule that suits all covariances.
 
-    One rule up to sigma = 1.3, panels in log(sigma) beyond it, up to where nothing is left.
+    It covers the path of ``sign_mean4``: one rule up to sigma = 1.3, then panels in log(sigma) up
+    to where the integrand is negligible.
     """
     stretch, finish = 1.3, 17.5
     nodes, weights = gauss_legendre(24)
@@ -131,7 +132,7 @@ def _sign_mean4() -> tuple[Function, Function]:
 
 
 def _bounded(r: sp.Symbol) -> sp.Expr:
-    """Return a correlation between -1 and 1, which is one of them for a field and itself."""
+    """Return the correlation, rounded to ±1 where the two fields are equal or opposite."""
     return sp.Piecewise((1, r > SAME_FIELD), (-1, r < -SAME_FIELD), (r, True))
 
 
@@ -231,7 +232,7 @@ def _owen() -> tuple[Function, ...]:
     T = sp.Function(owen.name)
 
     def safe(x: sp.Symbol) -> sp.Expr:
-        """Return a mean that divides; a vanishing one has the same limit."""
+        """Return an expression kept away from zero, for use as a divisor; the limit is the same."""
         return sp.Piecewise((LEAST, sp.Abs(x) < LEAST), (x, True))
 
     positive = sp.Piecewise((1, s * t > 0), (-1, True))
@@ -254,7 +255,7 @@ def _owen() -> tuple[Function, ...]:
 
 @cache
 def portable() -> Portable:
-    """Return the functions, by families that are made when a program calls them."""
+    """Return the functions by families, each of which is built when a program first calls it."""
     names = {
         "SignMean4": "sign_mean4",
         "Dawson": "dawson",

@@ -37,7 +37,9 @@ def _dawson(x: sp.Expr) -> Slopes:
 
 
 def _tilted_signs(exponent: sp.Expr, h: sp.Expr, k: sp.Expr, r: sp.Expr) -> Slopes:
-    """Return the slopes of shifted signs at imaginary shifts: no exponent of them overflows."""
+    """Return the derivatives, those of shifted signs at imaginary shifts, in forms that do not
+    overflow.
+    """
     left = 1 - r**2
     density = sp.exp(exponent + (h**2 - 2 * r * h * k + k**2) / (2 * left))
 

@@ -1,7 +1,7 @@
-"""The functions of modules that are means by quadrature: templates, one for each kind of mean.
+"""Templates of the functions of modules that are means by quadrature, one for each kind of mean.
 
 All take covariances row by row, from the diagonal on, then the means of fields where these have
-biases. What they call stands in the modules beside this one.
+biases. The functions that they call stand in the modules beside this one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BESIDE = {
     "plane_mean_of_4": "",
     "polar_mean_of_2": "",
     "line_mean_of_2": "",
-    # half a curvature, and the slope of a teacher, have parts where slopes or values jump
+    # half second derivatives and teachers' slopes have delta functions where slopes or values jump
     "kinked_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
     "kinked_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
     "polar_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
@@ -34,7 +34,7 @@ _BESIDE = {
 _AT_KINKS = ("kinked_mean_of_2_at", "kinked_mean_of_2_beside", "kinked_mean_of_4_at")
 """Means in which the first field is at a place; factors are those of the others, see
 ``kink_terms``."""
-# All arrays of a problem and its numbers; ``all_forces`` says what they are.
+# The arguments are all arrays and numbers of a problem; see ``all_forces``.
 _MEAN_FORCES = '''def mean_forces(
     Q, R, T, v, v_teacher, student_biases, teacher_biases, label_noise, label_flip, keep,
     evaluation_scale, lattice_shift, A, B, dv, Gamma, db
@@ -78,15 +78,15 @@ _NOISE_MEANS = '''def noise_means(
 
 
 def templates() -> tuple[str, ...]:
-    """Return the texts of all templates, of which one that is not needed is not parsed.
+    """Return the texts of all templates; one that a module does not need is not parsed.
 
-    ``mean_of_SIZE`` and its like are means of products of SIZE factors of a field each, with the
-    names of the factors ``kind_1``, ...; ``shifted_`` in front is for fields with biases.
-    ``joint_mean_SIZE_LEVELS_CONSTANTS`` is the mean of ``integrand`` over SIZE fields, LEVELS of
-    them points; the integrand depends on CONSTANTS numbers more, by which steps are divided by
-    ``sharpness``; ``kinked_`` is for integrands that are not smooth where one of ``gap_count``
-    numbers ``gap`` is zero; ``ruled_`` in front for those that take the rule as their first
-    argument.
+    ``mean_of_SIZE`` and its like are means of products of SIZE factors of one field each, the
+    factors ``kind_1``, ...; ``shifted_`` in front is for fields with biases.
+    ``joint_mean_SIZE_LEVELS_CONSTANTS`` is the mean of ``integrand`` over SIZE fields, of which
+    LEVELS are integrated by points; the integrand depends on CONSTANTS more numbers, and steps are
+    divided by ``sharpness`` of these; ``kinked_`` is for integrands that are not smooth where one
+    of ``gap_count`` numbers ``gap`` is zero; ``ruled_`` in front for those that take the rule as
+    their first argument.
     """
     whole = _MEAN_FORCES, _MEAN_LOSS, _PAIR_MEANS, _NOISE_MEANS
     first = "\n\n".join((*_functions_of_four(), *_means_of_products(), *whole))
@@ -95,7 +95,7 @@ def templates() -> tuple[str, ...]:
 
 
 def _functions_of_four() -> Iterator[str]:
-    """Yield what equations call with the covariances of four fields, one by one."""
+    """Yield functions that equations call with the ten covariances of four fields."""
     covariances = ", ".join(_moments(4)[0])
     for name, (own, meaning) in _OF_FOUR.items():
         yield f'''def {name}({covariances}):
@@ -172,7 +172,7 @@ def _joint_mean(size: int, levels: int, constants: int, kinked: bool, given: boo
 
 
 def _planes(levels: int, numbers: list[str]) -> str:
-    """Return lines that write the planes on which a function is not smooth."""
+    """Return lines of code that compute the planes on which a function is not smooth."""
 
     def gap(at: int) -> str:
         places = ["1.0" if n == at else "0.0" for n in range(levels)]
@@ -185,6 +185,6 @@ def _planes(levels: int, numbers: list[str]) -> str:
 
 
 def _moments(size: int) -> tuple[list[str], list[str]]:
-    """Return the names of the covariances and of the means of so many fields."""
+    """Return the names of the covariances and of the means of this many fields."""
     pairs = combinations_with_replacement(range(1, size + 1), 2)
     return [f"c{i}{j}" for i, j in pairs], [f"b{i}" for i in range(1, size + 1)]

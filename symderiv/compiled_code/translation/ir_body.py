@@ -1,4 +1,4 @@
-"""Parts that all pieces of a translated function share: its text, module and needs."""
+"""The state that all pieces of a translated function share: its text, module and needs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from symderiv.compiled_code.translation.module_source import FunctionSource
 
 
 class FunctionBody:
-    """A function while it is written.
+    """A function while its instructions are written.
 
     Args:
-        module: Where other functions and constants are.
+        module: The module of other functions and constants.
         source: The function.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Calls that are not of the module's own functions: Python's, those of math, NumPy and runtime."""
+"""Calls of functions outside of the module: Python's, and those of math, NumPy and runtime."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _EIGHT = "<8 x double>"
 
 
 def called_known(at: FunctionBody, function: Any, values: Sequence[Value], dtype: Any) -> Value:
-    """Return what a function gives that is not of the module.
+    """Return the result of calling a function that is not of the module.
 
     Raises:
         UntranslatableError: It is not one of those below.
@@ -84,7 +84,7 @@ def _tuple(value: Value) -> tuple[Value, ...]:
 
 
 def _least(sign: str) -> Callable[[FunctionBody, Sequence[IrNumber]], IrNumber]:
-    """Return Python's min or max: of equal numbers the first one."""
+    """Return Python's min or max, which takes the first one of equal numbers."""
 
     def chosen(at: FunctionBody, numbers: Sequence[IrNumber]) -> IrNumber:
         writer, least = at.writer, numbers[0]
@@ -173,7 +173,7 @@ _SPECIAL: dict[Any, Callable[[FunctionBody, Sequence[IrNumber]], Value]] = {
 
 
 def new_array(at: FunctionBody, shape: tuple[IrNumber, ...], item: str = "f") -> IrArray:
-    """Return a new array: on the stack where its size is known and small."""
+    """Return a new array, on the stack if its size is known and small."""
     writer, size = at.writer, known(1)
     for length in shape:
         size = writer.arithmetic("*", size, length)
@@ -188,10 +188,10 @@ def new_array(at: FunctionBody, shape: tuple[IrNumber, ...], item: str = "f") ->
 def _on_stack(
     at: FunctionBody, count: int, shape: tuple[IrNumber, ...], item: str = "f"
 ) -> IrArray:
-    """Return an array on the stack.
+    """Return an array of zeros on the stack.
 
-    It holds zeros: functions of many numbers at once also read what lies behind the last one, and
-    processors take a hundred times longer for the tiny numbers that may have been left there.
+    Functions of many numbers at once also read what lies behind the last number, and denormal
+    numbers left there would take a hundred times longer.
     """
     writer = at.writer
     data = writer.reserved(f"[{count} x {LLVM[item]}], align {_LINE}")
@@ -252,7 +252,7 @@ def copied(at: FunctionBody, array: IrArray) -> IrArray:
     return made
 
 
-# what runtime.py has
+# functions of runtime.py
 
 
 def _of_runtime(at: FunctionBody, name: str, values: Sequence[Value]) -> Value:
@@ -274,7 +274,7 @@ def _of_runtime(at: FunctionBody, name: str, values: Sequence[Value]) -> Value:
 
 
 def _inverse_roots(at: FunctionBody, values: Sequence[Value]) -> None:
-    """Replace numbers, in eights, by their inverse square roots."""
+    """Replace numbers, eight at a time, by their inverse square roots."""
     array, count = values
     assert isinstance(array, IrArray)
     writer = at.writer

@@ -1,7 +1,7 @@
-"""Entries: translated functions as numba's own code calls them, and as C does.
+"""Entries: translated functions with the calling conventions of numba's code and of C.
 
-A function gives its result to a place and returns a status. An array is handed over as its owner
-(twice; not looked at), number of entries, bytes of each, address, lengths and strides.
+A function writes its result to a given address and returns a status. An array is passed as its
+owner (twice; not used), number of entries, bytes of each, address, lengths and strides.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from symderiv.compiled_code.translation.module_source import FunctionSource
 _ITEMS = {"<f8": "f", "<i8": "i"}
 _NUMBERS = {"double": "f", "int64": "i"}
 _ARRAY_HEAD = ("ptr", "ptr", "i64", "i64", "ptr")
-_DATA = 4  # the place of the address in it
+_DATA = 4  # the position of the address among these words
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class IrEntry:
 
     Attributes:
         symbol: Its name.
-        for_c: The name of the form for C; empty where there is none.
+        for_c: The name of its form for C; empty if there is none.
         arguments: See :class:`symderiv.compiled_code.machine_code.MachineCode`.
         returns: "none", "double" or "int64".
         messages: The messages of the errors that it raises, by number.
@@ -51,10 +51,10 @@ class IrEntry:
 def add_entry(
     module: IrModule, source: FunctionSource, symbol: str, arguments: Sequence[Any]
 ) -> IrEntry:
-    """Add a function that others call from outside.
+    """Add a function that can be called from outside of the module.
 
     Raises:
-        UntranslatableError: The function is not of the language.
+        UntranslatableError: The function is outside of the translated part of Python.
     """
     entries: list[IrEntry] = []
 
@@ -71,7 +71,7 @@ def add_entry(
             value = writer.loaded(statements.returns, statements.result)
             word = LLVM[statements.returns]
             writer.line(f"store {word} {texts(value)[0]}, ptr %result")
-        # what is called takes memory, too, and leaves the first block
+        # called functions take memory too, of which the first block is still held
         writer.line("call void @all_given_back(ptr %memory)")
         writer.end(f"ret i32 {writer.made('load i32, ptr %status')}")
         apart = {names[n] for n in _apart(source, arguments)} if statements.apart else set()
@@ -98,7 +98,7 @@ def add_entry(
 
 
 def _arguments(arguments: Sequence[Any]) -> tuple[list[str], list[str], list[Value]]:
-    """Return the words of all arguments, their names, and the values that they make."""
+    """Return the words of all arguments, their names, and the values that they form."""
     words: list[str] = []
 
     def value_of(kind: Any) -> Value:
@@ -119,7 +119,7 @@ def _arguments(arguments: Sequence[Any]) -> tuple[list[str], list[str], list[Val
 
 
 def _apart(source: FunctionSource, arguments: Sequence[Any]) -> list[int]:
-    """Return where the addresses of arrays called ``derivative`` are among the words."""
+    """Return the positions, among the words, of the addresses of arrays called ``derivative``."""
     places = []
     names = [each.arg for each in source.node.args.args]
     for n, name in enumerate(names):
@@ -130,7 +130,7 @@ def _apart(source: FunctionSource, arguments: Sequence[Any]) -> list[int]:
 
 
 def _for_c(entry: IrEntry) -> str:
-    """Return the same function as C calls it: arrays are structures, and nothing is returned."""
+    """Return a wrapper for C, in which arrays are structures and the result is returned."""
     heads: list[str] = []
     lines: list[str] = []
     given = ["ptr %result", "ptr %result"]

@@ -1,4 +1,4 @@
-"""Expressions of the translated language: a part of Python's, with the values that numba gives."""
+"""Expressions of the translated part of Python, with the values that numba would give."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ _SIGNS: dict[type, str] = {
 
 @dataclass(frozen=True)
 class IrSlot:
-    """A variable in memory: its kind, and the places of its words."""
+    """A variable in memory: its kind, and the addresses of its words."""
 
     kind: Kind
     places: tuple[str, ...]
 
 
 class Expressions(FunctionBody):
-    """Expressions of one function, as instructions.
+    """The expressions of one function as instructions.
 
     Args:
-        module: Where other functions and constants are.
+        module: The module of other functions and constants.
         source: The function.
     """
 
@@ -72,7 +72,7 @@ class Expressions(FunctionBody):
         """Return the value of an expression.
 
         Raises:
-            UntranslatableError: It is not of the language.
+            UntranslatableError: It is outside of the translated part of Python.
         """
         value = self._any(node)
         if isinstance(value, (IrNumber, IrArray, tuple)):
@@ -150,7 +150,7 @@ class Expressions(FunctionBody):
     # operations
 
     def _binop(self, node: ast.BinOp) -> Value:
-        # sums of hundreds of terms nest to the left, deeper than Python may call itself
+        # sums of hundreds of terms nest to the left, deeper than Python's recursion limit
         nested, innermost = [], cast(ast.expr, node)
         while isinstance(innermost, ast.BinOp):
             nested.append(innermost)
@@ -211,7 +211,7 @@ class Expressions(FunctionBody):
         return so_far
 
     def _boolop(self, node: ast.BoolOp) -> IrNumber:
-        """Return truth values only; later ones are looked at where earlier ones leave it open."""
+        """Return a truth value; later operands are evaluated only if earlier ones leave it open."""
         all_of = isinstance(node.op, ast.And)
         first = self.condition(node.values[0])
         for other in node.values[1:]:
@@ -265,7 +265,7 @@ class Expressions(FunctionBody):
         return place
 
     def _entry(self, base: tuple[Value, ...], index: IrNumber) -> Value:
-        """Return an entry of a tuple; where the index is not known all must be of one kind."""
+        """Return an entry of a tuple; if the index is not a constant, all must be of one kind."""
         if index.constant is not None:
             return base[int(index.constant)]
         if not base or len({kind_of(each) for each in base}) != 1:
@@ -293,7 +293,7 @@ class Expressions(FunctionBody):
         return self._part(base, nodes)
 
     def _part(self, base: IrArray, nodes: Sequence[ast.expr]) -> IrArray:
-        """Return a view: some indices given, some axes from one place to another."""
+        """Return a view of an array, by fixed indices on some axes and slices on others."""
         writer, steps = self.writer, self.writer.steps_of(base)
         origin = known(0)
         shape: list[IrNumber] = []
@@ -344,7 +344,7 @@ class Expressions(FunctionBody):
         raise UntranslatableError(ast.unparse(node))
 
     def _called(self, source: FunctionSource, values: Sequence[Value]) -> Value:
-        """Return what another function of the module gives."""
+        """Return the result of calling another function of the module."""
         if len(source.node.args.args) != len(values):
             raise UntranslatableError(f"{source.node.name} with {len(values)} arguments")
         kinds = tuple(kind_of(value) for value in values)

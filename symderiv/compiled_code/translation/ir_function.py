@@ -1,4 +1,4 @@
-"""Functions of the translated language: statements, variables, and how functions are called."""
+"""Functions of the translated part of Python: statements, variables, and calls."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from symderiv.compiled_code.translation.module_source import FunctionSource, ass
 
 
 class _WidenedError(Exception):
-    """A kind turned out to be another one; the function is written again."""
+    """A variable turned out to have a wider kind, so that the function must be written again."""
 
 
 class Statements(Expressions):
-    """The statements of one function, as instructions.
+    """The statements of one function as instructions.
 
     Args:
-        module: Where other functions and constants are.
+        module: The module of other functions and constants.
         source: The function.
-        wider: Kinds of its variables and of its result (under ``""``) that are known from an
-            earlier attempt, which grows.
+        wider: Kinds of its variables and of its result (under ``""``) that are known from
+            earlier attempts; more may be added.
     """
 
     def __init__(self, module: IrModule, source: FunctionSource, wider: dict[str, Kind]) -> None:
@@ -54,7 +54,7 @@ class Statements(Expressions):
         self.result: tuple[str, ...] = ()
 
     def arguments(self, values: Sequence[Value]) -> None:
-        """Let the function's arguments stand for values."""
+        """Bind the function's arguments to values."""
         for argument, value in zip(self.source.node.args.args, values, strict=True):
             if argument.arg in self._often:
                 self._assigned(argument.arg, value)
@@ -62,10 +62,11 @@ class Statements(Expressions):
                 self.variables[argument.arg] = value
 
     def body(self, values: Sequence[Value] = ()) -> None:
-        """Write all statements; behind them the block ``leave`` is written to.
+        """Write all statements and move to the block ``leave`` behind them.
 
         Args:
-            values: The arguments of an entry, which is a call where its code is there already.
+            values: The arguments of an entry; if the function's code is shipped, they are passed to
+                it.
         """
         if values and self.module.comes(self.source, tuple(map(kind_of, values))):
             value = self._called(self.source, values)
@@ -112,7 +113,7 @@ class Statements(Expressions):
 
     def _do_augassign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Subscript):
-            # the place is looked for once
+            # the address is computed once, for reading and writing
             base = self.value(node.target.value)
             place = self.place(base, node.target.slice) if isinstance(base, IrArray) else None
             if not isinstance(base, IrArray) or not isinstance(place, str):
@@ -159,7 +160,7 @@ class Statements(Expressions):
         self.writer.line(f"store {LLVM[item]} {text}, ptr {place}")
 
     def _assigned(self, name: str, value: Value) -> None:
-        """Give a variable a value: once and for all where that is seen from the text."""
+        """Assign to a variable, which needs no memory if the text has one assignment to it."""
         given = {each.arg for each in self.source.node.args.args}
         if self._often[name] == 1 and not self._depth and name not in given:
             self.variables[name] = value
@@ -178,12 +179,12 @@ class Statements(Expressions):
             raise _WidenedError
         return self.writer.converted(value, kind)
 
-    # ways through the function
+    # control flow
 
     def _do_if(self, node: ast.If) -> None:
         condition = self.condition(node.test)
         if condition.constant is not None:
-            # what is left out may assign variables; that changes how often, not what
+            # the omitted branch may assign variables, but only the count of assignments sees it
             self._inside(node.body if condition.constant else node.orelse)
             return
         yes, no, after = (self.writer.block(name) for name in ("then", "else", "behind"))
@@ -266,7 +267,7 @@ class Statements(Expressions):
         self.writer.jump(self.leave)
 
     def _ends_with(self, value: Value) -> None:
-        """Let a value be the result."""
+        """Make a value the result of the function."""
         kind = kind_of(value)
         if self.returns is None:
             self.returns = joined(kind, self._wider.get("", kind))
@@ -291,10 +292,11 @@ def written(
     source: FunctionSource,
     write: Callable[[Statements], tuple[str, Kind | None]],
 ) -> tuple[str, Kind | None]:
-    """Return what ``write`` makes of a function, once the kinds of its variables are known.
+    """Return the text that ``write`` makes of a function, once the kinds of variables are known.
 
     Raises:
-        UntranslatableError: The function is not of the language; the message says where.
+        UntranslatableError: The function is outside of the translated part of Python; the message
+            says where.
     """
     wider: dict[str, Kind] = {}
     while True:
@@ -325,7 +327,7 @@ def function_text(
         given = ", ".join(["ptr %memory", *_named(words, names)])
         result = result_type(statements.returns)
         text = writer.text().replace("start:\n", f"start:\n{mark}", 1)
-        # loops over what is not inlined take one number at a time
+        # inlined, so that loops over it become vector instructions
         how = " alwaysinline" if kinds == ("f",) and _is_formula(source.node) else ""
         return f"define internal {result} @{name}({given}){how} {{\n{text}\n}}", statements.returns
 

@@ -20,12 +20,12 @@ from symderiv.compiled_code.translation.ir_values import (
 )
 from symderiv.compiled_code.translation.module_source import FunctionSource
 
-#: How much memory an entry takes at a time; a block of it stays for the next call.
+#: The size of the blocks of memory that an entry takes; one block stays for the next call.
 _BLOCK = 1 << 22
 
-#: Memory of an entry: where what is free of its last block begins and ends, and that block, which
-#: keeps the same of the block before. Functions take from it what they give back when they end; the
-#: first block stays until the entry ends.
+#: The memory of an entry: begin and end of the free part of its last block, and this block, which
+#: stores the same of the block before. Functions give back what they take when they end; the first
+#: block stays until the entry ends.
 MEMORY = "{ ptr, ptr, ptr }"
 
 RUNTIME = f"""
@@ -163,7 +163,7 @@ leave:
 
 @dataclass(frozen=True)
 class Callee:
-    """A function of the LLVM module: its name and the kind of what it returns, None for nothing."""
+    """A function of the LLVM module: its name and the kind of its result (None for nothing)."""
 
     name: str
     returns: Kind | None
@@ -176,7 +176,7 @@ def result_type(returns: Kind | None) -> str:
 
 
 class IrModule:
-    """The text that grows while functions are translated.
+    """The text of an LLVM module, which grows while functions are translated.
 
     Args:
         translate: Writes a function for kinds of arguments; returns its text and its result's kind.
@@ -207,11 +207,11 @@ class IrModule:
         self._declared.setdefault(text, text)
 
     def comes(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> bool:
-        """Return whether the code of a function is there already, not to be made here."""
+        """Return whether a function's code is available elsewhere and need not be made here."""
         return False
 
     def callee(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> Callee:
-        """Return a function for kinds of arguments, which is translated if it was not."""
+        """Return a function for these kinds of arguments, translated on first use."""
         key = id(source), kinds
         if key not in self._callees:
             self._callees[key] = None
@@ -225,7 +225,7 @@ class IrModule:
         return callee
 
     def declared(self, name: str, arguments: int = 1) -> str:
-        """Return the name of a function of doubles, which is declared."""
+        """Declare an external function of doubles; return its name."""
         given = ", ".join(["double"] * arguments)
         self._declared[name] = f"declare double @{name}({given})"
         return name

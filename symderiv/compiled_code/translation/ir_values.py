@@ -12,12 +12,12 @@ LLVM = {"f": "double", "i": "i64", "u": "i64", "b": "i1"}
 
 
 class UntranslatableError(Exception):
-    """A text has something that is not translated; numba compiles it instead."""
+    """A text has something that is not translated, so that numba compiles it instead."""
 
 
 @dataclass(frozen=True)
 class IrNumber:
-    """A number: its kind, what LLVM calls it, and its value where that is known beforehand."""
+    """A number: its kind, its text in LLVM, and its value if it is a known constant."""
 
     kind: str
     text: str
@@ -30,10 +30,9 @@ class IrArray:
 
     Attributes:
         item: Kind of its numbers.
-        data: What LLVM calls the address of the first one.
+        data: The name, in LLVM, of the address of the first one.
         shape: Lengths.
-        steps: The steps from one number to the next along each axis; None where rows follow each
-            other.
+        steps: The steps from one number to the next along each axis; None if contiguous.
     """
 
     item: str
@@ -43,19 +42,19 @@ class IrArray:
 
 
 Value = IrNumber | IrArray | tuple["Value", ...]
-"""Tuples are Python's."""
+"""Tuples are represented by Python's tuples."""
 
 Kind = Any
 """A letter for numbers, ("array", item, axes, contiguous), or ("tuple", kinds)."""
 
 
 def double_text(value: float) -> str:
-    """Return a double as LLVM writes it."""
+    """Return a double in LLVM's notation."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 def known(value: float | int | bool) -> IrNumber:
-    """Return a number that is known beforehand."""
+    """Return a constant number."""
     if isinstance(value, bool):
         return IrNumber("b", "true" if value else "false", value)
     if isinstance(value, int):
@@ -91,7 +90,7 @@ def texts(value: Value) -> list[str]:
 
 
 def built(kind: Kind, words: Sequence[str]) -> Value:
-    """Return the value of a kind that consists of some words."""
+    """Return the value of a kind from its words."""
     return _built(kind, iter(words))
 
 
@@ -108,7 +107,7 @@ def _built(kind: Kind, words: Iterator[str]) -> Value:
 
 
 def joined(one: Kind, other: Kind) -> Kind:
-    """Return the kind that has the values of two.
+    """Return a kind that can represent the values of two kinds.
 
     Raises:
         UntranslatableError: There is none.
@@ -119,7 +118,7 @@ def joined(one: Kind, other: Kind) -> Kind:
         both = {one, other}
         if both == {"i", "f"}:
             return "f"
-        if both == {"i", "u"}:  # a name that counts in several loops
+        if both == {"i", "u"}:  # a name that is the index of several loops
             return "i"
     elif isinstance(one, tuple) and isinstance(other, tuple) and one[0] == other[0]:
         if one[0] == "tuple" and len(one[1]) == len(other[1]):

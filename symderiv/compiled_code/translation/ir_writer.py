@@ -1,4 +1,4 @@
-"""Instructions of one function as text: blocks, numbered values, arithmetic as numba has it."""
+"""Instructions of one function as text: blocks, numbered values, and arithmetic as in numba."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Writer:
     """The text of a function while it is written.
 
     Args:
-        flags: The flags of arithmetic with doubles, as LLVM writes them, with a blank behind.
+        flags: LLVM's flags of arithmetic with doubles, with a blank behind.
     """
 
     def __init__(self, flags: str) -> None:
@@ -62,33 +62,33 @@ class Writer:
 
     @property
     def here(self) -> str:
-        """The block that is written to."""
+        """Return the name of the block that is written to."""
         return self._here
 
     @property
     def ended(self) -> bool:
-        """True if nothing can follow in this block."""
+        """Return whether this block has ended, so that nothing can follow in it."""
         return self._here in self._ended
 
     def name(self, prefix: str = "v") -> str:
-        """Return a name that is not in use."""
+        """Return a new unique name."""
         self._count += 1
         return f"{prefix}{self._count}"
 
     def block(self, prefix: str) -> str:
-        """Return a new block, behind the others."""
+        """Return the name of a new block, placed behind the others."""
         name = self.name(prefix)
         self._blocks[name] = []
         return name
 
     def go_to(self, block: str) -> None:
-        """Write to a block from now on."""
-        # the order of blocks in the text is that in which they are begun
+        """Move a block to the end of the text, and write to it from now on."""
+        # blocks stand in the text in the order in which they are begun
         self._blocks[block] = self._blocks.pop(block)
         self._here = block
 
     def back_to(self, block: str) -> None:
-        """Write to a block that was begun before."""
+        """Write again to a block that was begun before."""
         self._here = block
 
     def line(self, text: str) -> None:
@@ -101,28 +101,28 @@ class Writer:
         self.end(f"br label %{block}")
 
     def branch(self, condition: IrNumber, yes: str, no: str) -> None:
-        """End the block with a choice."""
+        """End the block with a conditional branch."""
         self.end(f"br i1 {condition.text}, label %{yes}, label %{no}")
 
     def end(self, text: str) -> None:
-        """End the block."""
+        """End the block with an instruction."""
         self.line(text)
         self._ended.add(self._here)
 
     def made(self, text: str) -> str:
-        """Write an instruction with a result; returns what the result is called."""
+        """Write an instruction with a result; return the name of the result."""
         name = f"%{self.name()}"
         self.line(f"{name} = {text}")
         return name
 
     def reserved(self, words: str) -> str:
-        """Return memory on the stack, reserved when the function is entered."""
+        """Reserve memory on the stack when the function is entered; return its name."""
         name = f"%{self.name('room')}"
         self._reserved.append(f"{name} = alloca {words}")
         return name
 
     def text(self) -> str:
-        """Return all blocks."""
+        """Return the text of all blocks."""
         blocks = []
         for name, lines in self._blocks.items():
             reserved = self._reserved if name == "start" else []
@@ -135,7 +135,7 @@ class Writer:
     # numbers
 
     def converted(self, value: Value, kind: Kind) -> Value:
-        """Return a value as one of a wider kind."""
+        """Return a value converted to a wider kind."""
         own = kind_of(value)
         if own == kind:
             return value
@@ -149,7 +149,7 @@ class Writer:
         raise UntranslatableError(f"{own} in place of {kind}")
 
     def number(self, value: IrNumber, kind: str) -> IrNumber:
-        """Return a number as one of another kind, as Python's float, int and bool do."""
+        """Return a number converted to another kind, as Python's float, int and bool do."""
         if value.kind == kind:
             return value
         if value.constant is not None:
@@ -174,7 +174,7 @@ class Writer:
         return IrNumber(kind, value.text)
 
     def alike(self, one: IrNumber, other: IrNumber) -> tuple[IrNumber, IrNumber]:
-        """Return two numbers as numbers of one kind."""
+        """Return two numbers converted to one kind."""
         kinds = {one.kind, other.kind}
         if "f" in kinds:
             wanted = "f"
@@ -187,7 +187,7 @@ class Writer:
         return self.number(one, wanted), self.number(other, wanted)
 
     def arithmetic(self, sign: str, one: IrNumber, other: IrNumber) -> IrNumber:
-        """Return the result of an operation of Python's."""
+        """Return the result of one of Python's binary operations."""
         if sign == "/":
             one, other = self.number(one, "f"), self.number(other, "f")
         else:
@@ -212,7 +212,7 @@ class Writer:
         return IrNumber(one.kind, self.made(f"{how}{exact} i64 {one.text}, {other.text}"))
 
     def _divided(self, sign: str, one: IrNumber, other: IrNumber) -> IrNumber:
-        """Return quotient or remainder, rounded down."""
+        """Return the quotient, or the remainder, of division rounded down."""
         if one.kind == "u":
             how = "udiv" if sign == "//" else "urem"
             return IrNumber("u", self.made(f"{how} i64 {one.text}, {other.text}"))
@@ -229,7 +229,7 @@ class Writer:
         return IrNumber("i", self.made(f"add i64 {quotient}, {less}"))
 
     def compared(self, sign: str, one: IrNumber, other: IrNumber) -> IrNumber:
-        """Return whether two numbers are in a relation."""
+        """Return the truth value of a comparison of two numbers."""
         one, other = self.alike(one, other)
         if one.constant is not None and other.constant is not None:
             return known(bool(_KNOWN[sign](one.constant, other.constant)))
@@ -242,7 +242,7 @@ class Writer:
         return IrNumber("b", made)
 
     def negative(self, value: IrNumber) -> IrNumber:
-        """Return a number with the other sign."""
+        """Return a number with its sign changed."""
         if value.constant is not None:
             return known(-value.constant)
         if value.kind == "f":
@@ -250,14 +250,14 @@ class Writer:
         return self.arithmetic("-", known(0), value)
 
     def inverted(self, value: IrNumber) -> IrNumber:
-        """Return the other truth value."""
+        """Return the negation of a truth value."""
         value = self.number(value, "b")
         if value.constant is not None:
             return known(not value.constant)
         return IrNumber("b", self.made(f"xor i1 {value.text}, true"))
 
     def power(self, base: IrNumber, exponent: IrNumber) -> IrNumber:
-        """Return a power, by multiplications where the exponent is an integer that is known."""
+        """Return a power, by multiplications if the exponent is a constant integer."""
         count = exponent.constant
         if isinstance(count, int):
             if base.constant is not None:
@@ -278,31 +278,31 @@ class Writer:
         return self.called("llvm.pow.f64", both)
 
     def selected(self, condition: IrNumber, yes: IrNumber, no: IrNumber) -> IrNumber:
-        """Return one of two numbers."""
+        """Return one of two numbers, by a condition."""
         yes, no = self.alike(yes, no)
         word = LLVM[yes.kind]
         chosen = f"select i1 {condition.text}, {word} {yes.text}, {word} {no.text}"
         return IrNumber(yes.kind, self.made(chosen))
 
     def called(self, function: str, values: Iterable[IrNumber]) -> IrNumber:
-        """Return what a function of doubles gives, LLVM's or that of the C library."""
+        """Return the result of a function of doubles, of LLVM or of the C library."""
         given = ", ".join(f"double {self.number(value, 'f').text}" for value in values)
         return IrNumber("f", self.made(f"call {self.flags}double @{function}({given})"))
 
     # values in memory
 
     def stored(self, value: Value, places: Iterable[str]) -> None:
-        """Write the words of a value to their places."""
+        """Write the words of a value to these addresses."""
         for word, text, place in zip(leaves(kind_of(value)), texts(value), places, strict=True):
             self.line(f"store {word} {text}, ptr {place}")
 
     def loaded(self, kind: Kind, places: Iterable[str]) -> Value:
-        """Return a value from the places of its words."""
+        """Return a value read from the addresses of its words."""
         pairs = zip(leaves(kind), places, strict=True)
         return built(kind, [self.made(f"load {word}, ptr {place}") for word, place in pairs])
 
     def merged(self, one: tuple[Value, str], other: tuple[Value, str], kind: Kind) -> Value:
-        """Return the value that comes from one of two blocks, at the begin of a third."""
+        """Return the value that has come from one of two blocks, at the begin of a third."""
         words = []
         pairs = zip(leaves(kind), texts(one[0]), texts(other[0]), strict=True)
         for word, mine, its in pairs:
@@ -313,7 +313,7 @@ class Writer:
     # arrays
 
     def steps_of(self, array: IrArray) -> tuple[IrNumber, ...]:
-        """Return from one number to the next along each axis, in numbers."""
+        """Return the steps, in numbers, from one entry to the next along each axis."""
         if array.steps is not None:
             return array.steps
         steps = [known(1)]
@@ -322,7 +322,7 @@ class Writer:
         return tuple(steps)
 
     def place(self, array: IrArray, indices: Iterable[IrNumber]) -> str:
-        """Return the address of a number of an array."""
+        """Return the address of an entry of an array."""
         where: IrNumber | None = None
         for index, length, step in zip(indices, array.shape, self.steps_of(array), strict=False):
             if index.constant is not None and index.constant < 0:
@@ -335,12 +335,12 @@ class Writer:
         return self.moved(array, where)
 
     def moved(self, array: IrArray, offset: IrNumber) -> str:
-        """Return the address so many numbers behind the first one."""
+        """Return the address at an offset, in numbers, from the first entry."""
         word = LLVM[array.item]
         return self.made(f"getelementptr inbounds {word}, ptr {array.data}, i64 {offset.text}")
 
     def size_of(self, array: IrArray) -> IrNumber:
-        """Return how many numbers an array has."""
+        """Return the number of entries of an array."""
         size = known(1)
         for length in array.shape:
             size = self.arithmetic("*", size, length)

@@ -1,4 +1,4 @@
-"""The functions of a solver module as syntax trees, with what their names stand for.
+"""The functions of a solver module as syntax trees, with the meanings of their names.
 
 The text is run with a stand-in for numba's decorator, so that constants are computed and
 ``specialised`` makes its function; nothing is compiled.
@@ -23,7 +23,7 @@ _ORDER = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast")
 
 @dataclass(frozen=True)
 class FromRuntime:
-    """A function that modules take from ``runtime.py``."""
+    """A function that modules import from ``runtime.py``."""
 
     name: str
 
@@ -33,9 +33,9 @@ class FunctionSource:
     """A function that is to be compiled.
 
     Attributes:
-        function: As Python has it.
+        function: The Python function.
         node: Its syntax tree.
-        flags: What may be done to arithmetic with doubles, in LLVM's words.
+        flags: LLVM's flags for arithmetic with doubles.
     """
 
     function: FunctionType
@@ -43,11 +43,11 @@ class FunctionSource:
     flags: str
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the function as Python does: constants of modules may be computed with it."""
+        """Run the function in Python, as modules do to compute constants."""
         return self.function(*arguments)
 
     def named(self, name: str) -> Any:
-        """Return what a name stands for that is not one of its own variables.
+        """Return the meaning of a name that is not one of the function's own variables.
 
         Raises:
             UntranslatableError: There is no such thing.
@@ -61,7 +61,7 @@ class FunctionSource:
         raise UntranslatableError(f"the name {name!r}")
 
     def named_within(self, name: str) -> FunctionSource:
-        """Return a function that this one or one that it calls names.
+        """Return a function by its name, which this one or a function that it calls uses.
 
         Raises:
             UntranslatableError: None does.
@@ -80,7 +80,7 @@ class FunctionSource:
 
 
 def module_names(text: str, has_runtime: bool = True) -> dict[str, Any]:
-    """Return what the names of a module stand for, functions as :class:`FunctionSource`.
+    """Return the meanings of the names of a module, functions as :class:`FunctionSource`.
 
     Args:
         text: The text of the module, printed by this engine.
@@ -115,18 +115,18 @@ def module_names(text: str, has_runtime: bool = True) -> dict[str, Any]:
         "__name__": "translated",
         "__builtins__": {**vars(builtins), "__import__": imported},
     }
-    exec(compile(text, "<solver module>", "exec"), scope)  # printed here, nothing from outside
+    exec(compile(text, "<solver module>", "exec"), scope)  # safe: printed by this engine
     return scope
 
 
 def _flags(fastmath: Any) -> str:
-    """Return numba's option in LLVM's words."""
+    """Return numba's ``fastmath`` option as LLVM's flags."""
     chosen = {"fast"} if fastmath is True else set(fastmath or ())
     return "".join(f"{word} " for word in _ORDER if word in chosen)
 
 
 def assigned_names(node: ast.FunctionDef) -> Iterator[str]:
-    """Yield the variables of a function, as often as they are assigned."""
+    """Yield the names of variables, once for each assignment in a function."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
             yield inner.id

@@ -1,13 +1,13 @@
-"""Functions of solver modules whose code comes with the package: they are the same in all modules.
+"""Functions of solver modules that are the same in all of them, and whose code is shipped.
 
 Means by quadrature call the activations by number, ask where their kinks are, and know nothing else
 of them. LLVM would compile them anew for every module, twice for a first run. Here they are
-compiled once, with the functions of :data:`OPEN` left open; what linking adds is the module's own.
-Instructions are those of processors of level 3; others are made of bitcode, as in
+compiled once, with the functions of :data:`OPEN` left undefined, which each module defines when it
+is linked. Instructions are those of processors of level 3; others are made of bitcode, as in
 :mod:`symderiv.compiled_code.shipped_code`.
 
-A module takes them only if its functions are these, down to every constant: their names carry the
-digest of the text. ``python -m symderiv.lowering.means.ship_means`` writes the file.
+A module uses them only if its functions are the same, down to every constant: their symbols contain
+a digest of the text. ``python -m symderiv.lowering.means.ship_means`` writes the file.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ OPEN: Mapping[str, tuple[tuple[Kind, ...], Kind | None]] = MappingProxyType(
         "quadrature_kinks": (("i",), _ARRAY),
     }
 )
-"""The functions that every module has of its own, with kinds of their arguments and results: the
+"""The functions that differ between modules, with kinds of their arguments and results: the
 activations by number, at one number and at many, and the places of their kinks."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A shipped function: its kinds of arguments as text, and what it returns."""
+    """A shipped function: symbol, kinds of arguments as text, and kind of the result."""
 
     symbol: str
     kinds: str
@@ -60,7 +60,7 @@ class _Part:
 
 
 class PartsModule(IrModule):
-    """A module that calls shipped functions where its own are the same."""
+    """A module that calls shipped functions if its own ones are the same."""
 
     def comes(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> bool:
         part = _parts().get((source.node.name, repr(kinds)))
@@ -76,8 +76,10 @@ class PartsModule(IrModule):
         return Callee(part.symbol, part.returns)
 
     def _fill(self, name: str, source: FunctionSource) -> None:
-        """Define an open function as the one that a shipped function names; one that it does not
-        name is never called.
+        """Define one of the open functions for a shipped function.
+
+        It calls the module's function of this name; if the shipped function uses none, it is never
+        called.
         """
         kinds, returns = OPEN[name]
         result, end = result_type(returns), "  unreachable"
@@ -98,7 +100,7 @@ class PartsModule(IrModule):
 
 
 class _OpenModule(IrModule):
-    """A module whose activations are left open."""
+    """A module in which the functions of :data:`OPEN` are only declared."""
 
     def callee(self, source: FunctionSource, kinds: tuple[Kind, ...]) -> Callee:
         name = source.node.name
@@ -111,7 +113,7 @@ class _OpenModule(IrModule):
 
 
 def _words(kinds: Sequence[Kind]) -> list[str]:
-    """Return what a function of these kinds of arguments takes."""
+    """Return the types of the machine arguments of a function with these kinds of arguments."""
     return ["ptr", *(word for kind in kinds for word in leaves(kind))]
 
 
@@ -122,14 +124,14 @@ def _declared(name: str, kinds: Sequence[Kind], returns: Kind | None) -> str:
 def ship_parts(
     functions: Sequence[tuple[FunctionSource, tuple[Kind, ...]]], translate: Any, path: Path = FILE
 ) -> None:
-    """Write the code of functions.
+    """Write the file of code of these functions.
 
     Args:
         functions: Functions of modules' texts, as
             :func:`~symderiv.compiled_code.translation.module_source.module_names` gives them, and
             the kinds of their arguments.
         translate: Writes a function, as :class:`IrModule` takes it.
-        path: Where to.
+        path: The file that is written.
     """
     from llvmlite import binding
 
@@ -170,8 +172,10 @@ def _parts() -> dict[tuple[str, str], _Part]:
 
 
 def _symbol(source: FunctionSource, kinds: tuple[Kind, ...]) -> str:
-    """Return the name under which a function is shipped: that of its text and its kinds, and of how
-    memory is taken, which callers and parts share.
+    """Return the symbol under which a function is shipped.
+
+    It has a digest of its text, its kinds of arguments, and the memory management that callers
+    share.
     """
     digest = hashlib.sha256((RUNTIME + repr(kinds)).encode())
     for said in _meaning(source, set()):
@@ -186,7 +190,7 @@ def _unparsed(source: FunctionSource) -> str:
 
 @lru_cache(maxsize=256)
 def _named(source: FunctionSource) -> frozenset[str]:
-    # its variables are none of these, also where Python has names like them: _ in a terminal
+    # without its own variables, even if builtins have the same name, as _ in a terminal
     names = [node for node in ast.walk(source.node) if isinstance(node, ast.Name)]
     return frozenset(node.id for node in names) - {
         node.id for node in names if isinstance(node.ctx, ast.Store)
@@ -194,7 +198,7 @@ def _named(source: FunctionSource) -> frozenset[str]:
 
 
 def _meaning(source: FunctionSource, seen: set[str]) -> Iterator[str]:
-    """Yield all that the code of a function depends on, but for what is left open."""
+    """Yield all that the code of a function depends on, except for the open functions."""
     yield source.flags + _unparsed(source)
     for name in sorted(_named(source) - seen - set(OPEN)):
         try:

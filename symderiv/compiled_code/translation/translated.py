@@ -1,10 +1,10 @@
 """Functions of a module's text as object code, made by LLVM alone.
 
-numba spends most of its time on finding out what a text means. Solver modules say little that is
-not plain arithmetic: numbers, arrays of doubles, tuples of both, loops, conditions, the functions
-of ``math``. That part of Python is translated here, with the results that numba's code has, and
-then optimised. What a text has beyond that raises
-:class:`~symderiv.compiled_code.translation.ir_values.UntranslatableError`; numba compiles it then.
+numba spends most of its time on the inference of types. Solver modules contain little that is not
+plain arithmetic: numbers, arrays of doubles, tuples of both, loops, conditions, the functions of
+``math``. That part of Python is translated here, with the results that numba's code has, and then
+optimised. Anything else in a text raises
+:class:`~symderiv.compiled_code.translation.ir_values.UntranslatableError`, and numba compiles it.
 
 Differences from Python: an index that is not a literal is never negative, slices end within their
 arrays, and integers have 64 bits.
@@ -32,21 +32,21 @@ def translated(source: FunctionSource, arguments: Sequence[Any]) -> Made:
     Args:
         source: The result of
             :func:`~symderiv.compiled_code.translation.module_source.module_names`.
-        arguments: What it is called with, as in
+        arguments: The kinds of its arguments, as in
             :class:`~symderiv.compiled_code.machine_code.MachineCode`.
 
     Raises:
-        UntranslatableError: It is not of the language.
+        UntranslatableError: It is outside of the translated part of Python.
     """
     (code,) = together([(source, arguments)])
     return code
 
 
 def together(functions: Sequence[tuple[FunctionSource, Sequence[Any]]]) -> list[Made]:
-    """Return several functions, whose code is one: what they share is compiled once.
+    """Return several functions in one piece of code, in which shared functions are compiled once.
 
     Raises:
-        UntranslatableError: One is not of the language.
+        UntranslatableError: One is outside of the translated part of Python.
     """
     from symderiv.compiled_code.elf_symbols import imports_of
 
@@ -61,7 +61,7 @@ def together(functions: Sequence[tuple[FunctionSource, Sequence[Any]]]) -> list[
 def assembly(
     functions: Sequence[tuple[FunctionSource, Sequence[Any]]],
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return functions as the text of an LLVM module, not yet optimised, and how each is called."""
+    """Return functions as the text of an LLVM module before optimisation, and their conventions."""
     module = PartsModule(function_text)
     entries = [
         vars(add_entry(module, source, f"entry{n}", arguments))
@@ -75,7 +75,7 @@ def assembly(
 
 
 def object_code_of(text: str) -> bytes:
-    """Return an LLVM module as instructions of this processor."""
+    """Return the instructions of this processor for an LLVM module."""
     from llvmlite import binding
 
     target = machine()

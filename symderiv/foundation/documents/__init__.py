@@ -1,1 +1,1 @@
-"""Documents as one tree, their writers to terminals, pages and LaTeX, and mathematics as text."""
+"""Documents as one tree, their writers for terminals, pages and LaTeX, and mathematics as text."""

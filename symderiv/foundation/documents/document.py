@@ -1,7 +1,7 @@
 """The tree of a document: parts, sentences, formulas, lists, tables, key-values, figures.
 
 Results, derivations and pages build it. ``text_writer``, ``html_writer`` and ``latex_writer`` write
-it, for terminals, pages and papers. Standard library only, so that a result costs nothing.
+it for terminals, pages and papers. It uses the standard library only, so that importing it is fast.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: What a line says beside its words: a claim that holds, fails or stays open, a warning.
+#: The meaning of a line that colours show: a claim that holds, fails or stays open, a warning.
 Tone = Literal["", "bold", "holds", "fails", "open", "warning"]
 
 
 class Markup(str):
-    """A text with a typeset form for pages: MathML or other HTML, put in as it is."""
+    """A text with a typeset form for pages (MathML or other HTML), which is inserted as it is."""
 
     markup: str
 
@@ -30,12 +30,12 @@ class Markup(str):
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Sentences, which may contain inline ``$...$`` LaTeX.
+    """A paragraph of sentences, which may contain inline ``$...$`` LaTeX.
 
     Args:
         text: the sentences.
         label: a word before them, such as the rule that a step uses.
-        tone: what they say beside their words.
+        tone: what their colour says, such as whether a claim holds.
     """
 
     text: str
@@ -59,20 +59,20 @@ class Formula:
 
     @property
     def latex(self) -> str:
-        """The formula as one line."""
+        """Return the formula as one line."""
         return f"{self.left} = {self.right}" if self.left else self.right
 
 
 @dataclass(frozen=True)
 class Listing:
-    """Items one below the other, each of one or several nodes."""
+    """A list of items one below the other, each of one or several nodes."""
 
     items: Sequence[Sequence[Paragraph | Formula]]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Names and values: what a person would ask first.
+    """A summary of names and values that a person would ask for first.
 
     Args:
         title: what the result is, in a few words; may be left out.
@@ -140,10 +140,10 @@ class Part:
 
     Args:
         title: "" for none.
-        nodes: what is in it, in reading order.
-        key: names it in JSON and in links.
-        subtitle: what is said below the title.
-        name: in a line of links; the title when left out.
+        nodes: its content, in reading order.
+        key: its name in JSON and in links.
+        subtitle: the text below the title.
+        name: its name in a line of links; the title when left out.
         links: whether a page links to the parts.
     """
 
@@ -156,7 +156,7 @@ class Part:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The nodes of the part that are parts themselves, in reading order."""
+        """Return the nodes of the part that are parts themselves, in reading order."""
         return tuple(node for node in self.nodes if isinstance(node, Part))
 
 

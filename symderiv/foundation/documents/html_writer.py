@@ -1,4 +1,4 @@
-"""The tree of what is shown, in HTML with native MathML and no script; every text is escaped."""
+"""The tree of a document, written in HTML with native MathML and no script; texts are escaped."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def fragment(node: Node, level: int = 2) -> str:
     """Return a node as HTML.
 
     Args:
-        node: what is shown.
+        node: the node.
         level: the level of its heading, 1 to 6.
     """
     return "\n".join(_elements(node, level)) + "\n"
 
 
 def html_prose(sentence: str) -> str:
-    """Return a sentence, escaped, with inline ``$...$`` formulas as MathML and indices set."""
+    """Return a sentence, escaped, with inline ``$...$`` formulas as MathML and indices typeset."""
     parts = re.split(r"\$([^$]+)\$", sentence)
     return "".join(
         mathtext.mathml(part) if index % 2 else with_indices(part)
@@ -49,17 +49,17 @@ def html_prose(sentence: str) -> str:
 _SUBSCRIPT = re.compile(
     r"(?<![A-Za-z0-9_])([A-Za-zα-ωΑ-Ω])_(?:\{([^}]*)\}|([A-Za-z0-9]+(?!\w)|\+))"
 )
-# of these letters whatever follows the index, as in σ_J²
+# an index of one of these letters ends after one letter, as in σ_J²
 _LETTER = re.compile(r"([εησκ])_([A-Za-z])(?![A-Za-z])")
 _POWER = re.compile(r"\^(?:\{([^}]*)\}|(\([^)]*\)|[A-Za-z0-9]))")
 _POWER_OF_TEN = re.compile(r"×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _RAISED = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
-# as templates do it
+# the same escapes as in templates
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;"})
 
 
 def with_indices(sentence: str) -> str:
-    """Return a sentence, escaped, with indices (ε_g), powers and minus signs set."""
+    """Return a sentence, escaped, with indices (ε_g), powers and minus signs typeset."""
     plain = str.maketrans(_RAISED, "−0123456789")
     safe = re.sub(r"(?<!\w)-(?=\d)", "−", sentence.translate(_ESCAPED))
     safe = _POWER_OF_TEN.sub(lambda m: f"×10<sup>{m[1].translate(plain)}</sup>", safe)
@@ -74,8 +74,9 @@ def _subscript(found: re.Match[str]) -> str:
 
 
 def plain_cell(cell: str) -> str:
-    """Return a cell as other programs read it: ``−9.75×10⁻⁴`` is -9.75e-4, and a cell that says
-    that there is no number is empty.
+    """Return a cell as other programs read it: ``−9.75×10⁻⁴`` becomes -9.75e-4.
+
+    A cell that says that there is no number becomes empty.
     """
     plain = str.maketrans(_RAISED + "−", "-0123456789-")
     read = _POWER_OF_TEN.sub(lambda found: "e" + found[1], cell).translate(plain)
@@ -90,7 +91,7 @@ def csv_uri(rows: Iterable[Sequence[object]]) -> str:
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """Return a file inside the page."""
+    """Return a data URI that contains a file."""
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
@@ -122,7 +123,7 @@ def _elements(node: Node, level: int) -> Iterator[str]:
 
 
 def _part(part: Part, level: int) -> Iterator[str]:
-    """Write a part; the whole page has a header; parts of it are sections."""
+    """Yield a part: the whole page with a header, other parts as sections."""
     title, subtitle = html_prose(part.title), html_prose(part.subtitle).replace("\n", "<br>")
     heading = f"<h{level}>{title}</h{level}>" if title else ""
     below = f'<p class="subtitle">{subtitle}</p>' if subtitle else ""
@@ -152,7 +153,7 @@ def _claims(claims: Summary) -> Iterator[str]:
 
 
 def _names_and_values(summary: Summary) -> Iterator[str]:
-    """Yield one line, with the style that notebooks need."""
+    """Yield a summary as one line of HTML, with the style that notebooks need."""
     title = f"<p><b>{html_prose(summary.title)}</b></p>" if summary.title else ""
     rows = "".join(
         f'<tr><th style="text-align:left">{html.escape(name)}</th>'

@@ -1,4 +1,4 @@
-r"""The tree of what is shown, written in LaTeX: articles, and fragments for papers."""
+r"""The tree of a document, written in LaTeX: articles, and fragments for papers."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def align(
     r"""Return an ``align`` block for a paper, which needs amsmath only.
 
     Args:
-        equations: left and right sides, each with what stands behind it: a ``\label``, or nothing;
-            None: without a number.
+        equations: left and right sides, each with the text behind it: a ``\label``, or nothing;
+            None for an equation without a number.
     """
     unnumbered = r" \nonumber"
     rows = []
@@ -71,7 +71,7 @@ def align(
 
 
 def latex_prose(sentence: str) -> str:
-    """Return a sentence with inline ``$...$`` formulas, the words escaped."""
+    """Return a sentence with inline ``$...$`` formulas and escaped words."""
     parts = re.split(r"\$([^$]+)\$", sentence)
     return "".join(
         f"${part}$" if index % 2 else "".join(_SPECIAL.get(c, c) for c in part)

@@ -132,7 +132,7 @@ _SPACED = {"=": " = ", "+": " + ", "-": " - ", "<": " < ", ">": " > ", ",": ", "
 
 @dataclass
 class _FormulaReader:
-    """Walks the tokens once, writing text in which stacked parts are laid out by ``fraction``."""
+    """A reader that walks the tokens once and writes text; ``fraction`` lays out stacked parts."""
 
     tokens: list[str]
     fraction: Callable[[str, str], str]
@@ -185,7 +185,7 @@ class _FormulaReader:
         return token
 
     def _product_space(self, before: list[str]) -> str:
-        """Return one space for spaces between factors, which TeX ignores but readers need."""
+        """Return one space for the spaces between factors, which TeX ignores but readers need."""
         return " " if before and not before[-1].endswith((" ", "(")) else ""
 
     def _command(self, token: str) -> str:
@@ -245,7 +245,7 @@ class _FormulaReader:
         return f"{token}{body}" if len(body) == 1 else f"{token}{{{body}}}"
 
     def _script_width(self, token: str, length: int) -> str:
-        """Return as many characters as a script takes beside the script below or above it."""
+        """Return filler characters for the width that a script adds to one stacked with it."""
         length = math.ceil(0.7 * length)
         stacked = token == "^" and self.position_after_subscript == self.start
         extra = max(0, length - self.subscript) if stacked else length
@@ -284,7 +284,10 @@ def to_unicode(latex: str) -> str:
 
 
 def width(latex: str) -> int:
-    """Return about how many characters wide the typeset formula is, stacked parts counted once."""
+    """Return the approximate width of the typeset formula in characters.
+
+    Parts above one another count with the widest.
+    """
     text = _FormulaReader(
         _TOKEN.findall(latex), lambda top, bottom: max(top, bottom, key=len), False
     ).sequence()
@@ -369,7 +372,10 @@ def open_brackets(latex: str) -> str:
 
 
 def split_fractions(latex: str, length: int) -> str:
-    r"""Return each top-level ``\frac`` wider than ``length`` as ``\frac{1}{...}`` times a sum."""
+    r"""Return the formula with wide fractions at top level as ``\frac{1}{...}`` times a sum.
+
+    Fractions are wide if their numerator is wider than ``length``.
+    """
     tokens = _TOKEN.findall(latex)
     out: list[str] = []
     position = depth = 0
@@ -407,7 +413,7 @@ _TAKES = {r"\frac": 2, r"\sqrt": 1, r"\bar": 1, "^": 1, "_": 1}
 
 
 def _arguments(tokens: list[str]) -> set[int]:
-    r"""Return the places of braces that commands such as ``\frac`` would miss."""
+    r"""Return the positions of tokens that are arguments of commands such as ``\frac``."""
     places: set[int] = set()
     for position, token in enumerate(tokens):
         place = position + 1

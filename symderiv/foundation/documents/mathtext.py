@@ -33,7 +33,7 @@ def text_length(latex: str) -> int:
 
 
 def visible_length(latex: str) -> int:
-    """Return about how wide the typeset formula is (a fraction counts its wider half)."""
+    """Return the approximate width of the typeset formula (a fraction counts its wider half)."""
     return mathparse.width(latex)
 
 
@@ -63,7 +63,7 @@ def break_lines(
 
 
 def display_lines(left: str, right: str) -> list[str]:
-    """Return an equation in lines that fit on a page; a long left side has lines of its own."""
+    """Return an equation in lines that fit on a page; a long left side has its own lines."""
     whole = f"{left} = {right}" if left else right
     wide = visible_length(left) > 0.3 * LINE_LENGTH
     if left and wide and visible_length(whole) > LINE_LENGTH:
@@ -101,7 +101,7 @@ def mathml_display(lines: Sequence[str]) -> str:
 
 
 def _shrink(wide: int) -> str:
-    """Smaller type for a line that cannot be broken, so that it stays on the page when printed."""
+    """Return a smaller font size for a line that cannot be broken and would not fit on paper."""
     percent = max(60, round(100 * 1.25 * LINE_LENGTH / wide))
     return f' style="font-size:{percent}%"'
 
@@ -116,8 +116,8 @@ def _mathml(latex: str, display: bool) -> str:
     try:
         root = convert_to_element(_for_mathml(latex), display=mode)
     except Exception:
-        # The converter's exceptions have no common base. A formula beyond it is shown as its LaTeX
-        # rather than lost.
+        # The converter's exceptions have no common base class. A formula that it cannot convert is
+        # shown as LaTeX.
         return f"<code>{html.escape(latex)}</code>"
     # Browsers centre a block formula; an inline one in display style obeys the page's style.
     root.attrib.pop("display", None)
@@ -137,7 +137,7 @@ _DEFAULTS: Iterable[tuple[re.Pattern[str], str]] = (
 
 
 def without_defaults(fragment: str) -> str:
-    """HTML with the same formulas in fewer characters: what browsers assume is left out.
+    """Return HTML with the same formulas in fewer characters, without what browsers assume anyway.
 
     In HTML the namespace is known, a row of one letter or number means the same as the letter or
     number alone, and brackets at the ends of a row are stretchy fences.

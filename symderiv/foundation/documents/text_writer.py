@@ -1,4 +1,4 @@
-"""The tree of what is shown, written in lines of Unicode text for a terminal."""
+"""The tree of a document, written in lines of Unicode text for a terminal."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from symderiv.foundation.documents.document import (
 #: Pieces of a line with their tones.
 Line = list[tuple[str, Tone]]
 
-#: Bounds on a short form, and what of a value in it still is one word among others.
+#: Bounds on the lines and characters of a short form; below, on a line and on a value in it.
 MOST_LINES, MOST_CHARACTERS = 10, 1000
 _WIDEST, _WORTH = 110, 72
 
-# Columns of words are not made narrower than this.
+# The least width of a column of words.
 _NARROWEST = 8
 _GAP = "  "
 
 
 def text(node: Node, width: int = 88) -> str:
-    """Return a node in lines of ``width`` columns, where it has a choice."""
+    """Return a node as text in lines of at most ``width`` columns, where they can be broken."""
     return "".join("".join(piece for piece, _ in line) + "\n" for line in lines(node, width))
 
 
 def lines(node: Node, width: int = 88) -> Iterator[Line]:
-    """Yield the same as lines, whose pieces have tones."""
+    """Yield the lines of a node as pieces with tones."""
     match node:
         case Part():
             yield from _part(node, width, "")
@@ -106,7 +106,7 @@ def _wrapped(sentence: str, width: int) -> list[str]:
 
 
 def _part(part: Part, width: int, number: str) -> Iterator[Line]:
-    """Yield title and nodes; titles of a part that has parts, and of these, are underlined."""
+    """Yield title and nodes; titles are underlined if they have parts or are numbered."""
     title = f"{number}{text_prose(part.title)}"
     if title:
         yield [(title, "bold")]
@@ -128,7 +128,7 @@ def _part(part: Part, width: int, number: str) -> Iterator[Line]:
 
 
 def _apart(before: Node, node: Node) -> bool:
-    """Return whether a line is left empty between nodes: formulas without words stay together."""
+    """Return whether an empty line separates nodes; formulas without words stay together."""
     if isinstance(before, Paragraph) and isinstance(node, Paragraph):
         return not (before.tone and node.tone)
     return not (isinstance(before, Formula) and isinstance(node, Formula) and not node.label)
@@ -143,7 +143,7 @@ def _listing(listing: Listing, width: int) -> Iterator[Line]:
 
 
 def _formula(formula: Formula, width: int, indent: str) -> Iterator[Line]:
-    """Yield a formula in indented lines; a long left side has lines of its own."""
+    """Yield a formula in indented lines; a long left side has its own lines."""
     wide = mathtext.text_length(formula.left) > 0.3 * width
     parts = wide and mathtext.text_length(formula.latex) > width - 4
     for latex in (formula.left, f"= {formula.right}") if parts else (formula.latex,):
@@ -151,7 +151,7 @@ def _formula(formula: Formula, width: int, indent: str) -> Iterator[Line]:
 
 
 def formula_lines(latex: str, width: int, indent: str = "    ") -> Iterator[str]:
-    """Yield LaTeX in indented lines; a term that is still too long is wrapped between factors."""
+    """Yield LaTeX as indented lines; a term that is still too long is wrapped between factors."""
     broken = mathtext.break_lines(latex, width - 6, mathtext.text_length)
     for index, line in enumerate(broken):
         yield from textwrap.wrap(
@@ -170,7 +170,7 @@ def _summary(summary: Summary, width: int, most: int | None = None) -> Iterator[
     Args:
         summary: names and values.
         width: the width of claims.
-        most: characters of a value, which is then one line.
+        most: the most characters of a value, which is then one line.
     """
     indent = "  " if summary.title else ""
     if summary.title:
@@ -191,7 +191,7 @@ def _summary(summary: Summary, width: int, most: int | None = None) -> Iterator[
 
 
 def _tabular(table: Tabular, width: int) -> Iterator[Line]:
-    """Yield a table, or several beside one another's first column where one is too wide."""
+    """Yield a table; if it is too wide, yield several, each with the first column."""
     if table.title:
         yield [(table.title, "bold")]
     cells = [list(table.heads), *(list(row) for row in table.rows)]
@@ -211,7 +211,7 @@ def _tabular(table: Tabular, width: int) -> Iterator[Line]:
 
 
 def _row(cells: Sequence[tuple[str, int, str]], tones: Mapping[str, Tone]) -> Iterator[Line]:
-    """Yield the lines of a row, whose cells are broken to their widths."""
+    """Yield the lines of a row, with cells broken to their widths."""
     broken = [textwrap.wrap(cell, wide) or [""] for cell, wide, _ in cells]
     for index in range(max(map(len, broken))):
         line: Line = []
@@ -224,7 +224,7 @@ def _row(cells: Sequence[tuple[str, int, str]], tones: Mapping[str, Tone]) -> It
 
 
 def _side_by_side(widths: Sequence[int], width: int) -> list[list[int]]:
-    """Return the columns of as few tables as show every cell whole, the first column in each."""
+    """Return the columns of the tables that are needed, each with the first column."""
     tables = [[0]]
     for place in range(1, len(widths)):
         wide = sum(widths[n] + len(_GAP) for n in (*tables[-1], place)) - len(_GAP)

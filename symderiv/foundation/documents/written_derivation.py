@@ -1,4 +1,4 @@
-r"""A derivation as data: titled sections of steps, and as a document, which writers show.
+r"""A derivation as data: titled sections of steps, and the document that writers show.
 
 The base level of the package: the Gaussian calculus and the learning rules write :class:`Step`
 objects, everything above shows them. Formulas are LaTeX strings, so nothing here needs SymPy.
@@ -30,7 +30,7 @@ class Step:
 
     @property
     def latex(self) -> str:
-        """The step as one line, ``before = after``, or ``after`` alone for a definition."""
+        """Return the step as one line, ``before = after``, or ``after`` alone for a definition."""
         return f"{self.before} = {self.after}" if self.before else self.after
 
     def to_json(self) -> dict[str, str]:
@@ -40,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Section:
-    """A titled run of steps; ``key`` names it in JSON, ``result_latex`` is what it arrives at."""
+    """A titled run of steps; ``key`` is its name in JSON, ``result_latex`` its final formula."""
 
     title: str
     key: str
@@ -49,7 +49,9 @@ class Section:
 
     @property
     def document(self) -> Part:
-        """The section as it is shown: steps, each a sentence and a formula, and the result."""
+        """Return the section as a document: its steps, each a sentence and a formula, and the
+        result.
+        """
         steps = [
             (Paragraph(step.statement, step.rule), Formula(step.after, step.before))
             for step in self.steps
@@ -68,14 +70,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Derivation:
-    """Sections in reading order, under one title."""
+    """A derivation: sections in reading order, under one title."""
 
     title: str
     sections: tuple[Section, ...]
 
     @property
     def document(self) -> Part:
-        """The derivation as it is shown."""
+        """Return the derivation as a document."""
         return Part(self.title, tuple(section.document for section in self.sections))
 
     def to_text(self, width: int = 88) -> str:
@@ -97,5 +99,5 @@ class Derivation:
         return fragment(self.document)
 
     def to_json(self) -> dict[str, Any]:
-        """``title`` and one entry per section under its key, all of JSON types."""
+        """Return ``title`` and one entry per section under its key, all of JSON types."""
         return {"title": self.title, **{s.key: s.to_json() for s in self.sections}}

@@ -1,7 +1,7 @@
 r"""Numbers from closed forms, to any number of digits, with a measured error.
 
 The value is computed with exact inputs at two working precisions; the precision is raised until the
-two agree. The error is what they differ by, and at least one unit of the last digit shown. It is
+two agree. The error is their difference, and at least one unit of the last digit shown. It is
 measured, not proved: ``certified`` is False.
 """
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _MAX_EXTRA_DIGITS = 2000
 _NO_VALUES: Final[Mapping[Any, Any]] = MappingProxyType({})
-# A value that stays below half of this many extra digits is reported as zero, with that bound.
+# A value smaller than half of these extra digits can resolve is reported as zero, with that bound.
 _ZERO_DIGITS = 200
-# What mpmath has under the same name: functions with balls, and parts of complex numbers.
+# Functions that mpmath has under the same name: those with balls, and parts of complex numbers.
 _OF_MPMATH = {name for name, known in KNOWN.items() if known.ball} | {"re", "im"}
 
 
@@ -38,7 +38,7 @@ class Value:
     Args:
         value: Decimal string with the asked number of digits.
         error_bound: Decimal string; absolute.
-        certified: Is the bound proved (ball arithmetic)?
+        certified: Whether the bound is proved (ball arithmetic).
         method: How the number was obtained.
         interval: Exact ends of an interval in which the number provably lies, usually much narrower
             than the error bound; None if it is not certified.
@@ -52,7 +52,7 @@ class Value:
 
 
 def check_asked(digits: int, symbols: Iterable[str]) -> None:
-    """Refuse to give no digit, or a number that depends on symbols."""
+    """Raise an error if fewer than one digit is asked for, or if symbols have no values."""
     if digits < 1:
         raise InputError(f"digits must be at least 1, not {digits}")
     names = ", ".join(sorted(symbols))
@@ -98,12 +98,12 @@ def number(
     """Return an expression as an mpmath real computed with ``dps`` working digits.
 
     Args:
-        expression: The expression without other symbols than those that have values; of SymPy, or
-            plain (:mod:`symderiv.formula.kept_trees`).
-        dps: The digits.
+        expression: The expression, of SymPy or plain (:mod:`symderiv.formula.kept_trees`); all
+            its symbols need values.
+        dps: The working digits.
         context: The context of mpmath; a new one when left out.
-        values: The values of symbols or of their names, exact. Putting them into the expression
-            would simplify it anew.
+        values: The exact values of symbols or of their names. They are not substituted into the
+            expression, which SymPy would simplify anew.
     """
     context = context or mpmath.MPContext()
     context.dps = dps
@@ -119,14 +119,16 @@ def number(
 
 
 class _Multiprecision:
-    """Numbers of mpmath."""
+    """The numbers of mpmath as a domain in which expressions are evaluated."""
 
     def __init__(self, context: Any) -> None:
         self.context = context
         self.known: dict[Any, Any] = {}
 
     def meaning(self, e: Any) -> Meaning:
-        """Return the function of mpmath that a node is; what it does not know SymPy computes."""
+        """Return the mpmath function and the arguments of a node; SymPy evaluates unknown
+        constants.
+        """
         c = self.context
         if isinstance(e, Rational):
             return constant(c.mpf(int(e.numerator)) / int(e.denominator))

@@ -11,10 +11,10 @@ from symderiv.gaussian.terms.weights import Entry, Weight
 
 
 class Folded:
-    """Every conditional entry that is not trivial gets a name and is defined once.
+    """A form in which every conditional entry that is not trivial has a name and is defined once.
 
-    Definitions are sequential Schur complements, each in terms of the ones before: short, and
-    as stable as elimination gets.
+    Definitions are sequential Schur complements, each in terms of the ones before: short, and as
+    stable as elimination gets.
 
     Args:
         gaussian: The variables.
@@ -73,7 +73,9 @@ class Folded:
         return symbol
 
     def _tilted(self, given: Conditions, i: int, j: int, pivot: sp.Expr) -> sp.Expr | None:
-        """C_ej (1 - C_ee/(C_ee + 1/a)) for the tilted field e itself: no cancellation."""
+        """Return C_ej (1 - C_ee/(C_ee + 1/a)) without cancellation if e is the tilted field, else
+        None.
+        """
         g = self.g
         before, a = given[:-1], given[-1]
         noise = g.variables[a].noise

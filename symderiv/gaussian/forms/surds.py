@@ -45,12 +45,12 @@ def _is_root(e: sp.Expr) -> bool:
 
 
 def along(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
-    """Return the expression with the bases of roots split into factors, arguments of arcsines
-    factored.
+    """Return the expression with bases of roots split into factors and reduced arguments of
+    arcsines.
 
     Args:
         expression: Built from the variables and symbols that are declared positive.
-        frame: Its variables.
+        frame: The variables and sample points.
     """
     return expression.replace(_is_root, lambda e: _root(e.base, e.exp, frame)).replace(
         lambda e: isinstance(e, sp.asin), lambda e: sp.asin(_reduced(e.args[0], frame))
@@ -59,7 +59,7 @@ def along(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
 
 @lru_cache(maxsize=4096)
 def _root(base: sp.Expr, exponent: sp.Rational, frame: AlgebraFrame) -> sp.Expr:
-    """base**exponent with every factor whose sign is known under a root of its own."""
+    """Return base**exponent, where every factor whose sign is known gets a root of its own."""
     if not base.is_rational_function():
         return base**exponent
     top, bottom = sp.fraction(sp.together(base))
@@ -78,7 +78,7 @@ def _root(base: sp.Expr, exponent: sp.Rational, frame: AlgebraFrame) -> sp.Expr:
 
 @lru_cache(maxsize=4096)
 def _sign(factor: sp.Expr, frame: AlgebraFrame) -> int:
-    """Return the sign of a polynomial that is the same at all samples; 0 if it is not known."""
+    """Return the sign of a polynomial if it is the same at all sample points, else 0."""
     if factor.is_positive:
         return 1
     if factor.free_symbols - set(frame.symbols):
@@ -90,7 +90,7 @@ def _sign(factor: sp.Expr, frame: AlgebraFrame) -> int:
 
 
 def _reduced(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
-    """Return a fraction in lowest terms, each root a variable whose square is known."""
+    """Return a fraction in lowest terms, with roots as variables whose squares are known."""
     rational, squares = _named_roots(expression)
     if not rational.is_rational_function(*rational.free_symbols):
         return expression
@@ -108,10 +108,11 @@ def _reduced(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
 def _named_roots(
     expression: sp.Expr, unknown: sp.Symbol | None = None
 ) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
-    """Return an expression with square roots as variables, and the squares of these.
+    """Return an expression with its square roots as variables, and the squares of these.
 
     Args:
-        unknown: Roots without it are left; bases of the others are expanded.
+        unknown: If given, only roots that contain it become variables, and their bases are
+            expanded.
     """
     roots: dict[sp.Expr, sp.Symbol] = {}
 
@@ -129,8 +130,9 @@ def _named_roots(
 def _by_roots(
     part: sp.Expr, squares: dict[sp.Symbol, sp.Expr]
 ) -> dict[tuple[sp.Symbol, ...], sp.Expr]:
-    """Return the coefficients of a polynomial by the roots that occur once; even powers of roots
-    are powers of their bases.
+    """Return the coefficients of a polynomial, keyed by the roots that occur to an odd power.
+
+    Even powers of roots become powers of their bases.
     """
     coefficients: dict[tuple[sp.Symbol, ...], sp.Expr] = {}
     for exponents, coefficient in sp.Poly(part, *squares).terms():
@@ -143,7 +145,9 @@ def _by_roots(
 
 
 def _oriented(product: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
-    """Return every factor with the sign in which it is positive, so that it meets its own root."""
+    """Return the product with the sign of every sum chosen positive, so that roots cancel against
+    it.
+    """
     factors = []
     for factor in sp.Mul.make_args(product):
         base, exponent = factor.as_base_exp()
@@ -155,7 +159,7 @@ def _oriented(product: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
 
 
 def tidy(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
-    """Return a closed form in lowest terms: fractions and roots together, arcsines apart."""
+    """Return a closed form in lowest terms: fractions with roots reduced, arcsines kept apart."""
     split = along(expression, frame)
     calls = sorted(split.atoms(sp.asin), key=sp.default_sort_key)
     names = {call: sp.Symbol(f"call{n}", real=True) for n, call in enumerate(calls)}
@@ -178,18 +182,17 @@ def tidy(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
 def positive_root(
     equation: sp.Expr, unknown: sp.Symbol, frame: AlgebraFrame, height: sp.Expr
 ) -> sp.Expr | None:
-    """Return the positive solution of an equation with roots that has the least height, if it is
-    closed.
+    """Return the positive solution of an equation with roots that has the least height, or None.
 
-    Terms are sorted by their roots; two kinds are squared away. What is left must have factors of
-    degree at most two in the unknown or its square. Candidates are put into the equation at the
-    sample points, so that squaring adds nothing.
+    Terms are sorted by their roots; two kinds are squared away. The remaining polynomial must have
+    factors of degree at most two in the unknown or its square. Candidates are checked in the
+    equation at the sample points, because squaring adds solutions.
 
     Args:
         equation: Sum that must vanish, bases of roots factored.
-        unknown: Positive.
-        frame: Its variables.
-        height: Decides between several solutions.
+        unknown: The positive symbol to solve for.
+        frame: The variables and sample points.
+        height: An expression that decides between several solutions.
     """
     polynomial = _without_roots(equation, unknown)
     if polynomial is None:

@@ -29,7 +29,7 @@ def tidied(value: sp.Expr, folded: bool) -> sp.Expr:
 
 
 def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
-    """Return a term as coefficient and exponent, the content of sums taken into the coefficient."""
+    """Return a term as coefficient and exponent; common factors of sums go into the coefficient."""
     exponent = None
     factors = []
     for factor in sp.Mul.make_args(term):
@@ -44,7 +44,7 @@ def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
 
 
 def _paired(key: sp.Expr, items: list[tuple[sp.Expr, int]]) -> list[sp.Expr]:
-    """Exponentials of one coefficient, those that share their even part joined."""
+    """Return exponentials with one coefficient, joined in pairs to hyperbolic functions."""
     joined = []
     left = list(items)
     while left:
@@ -64,7 +64,7 @@ def _paired(key: sp.Expr, items: list[tuple[sp.Expr, int]]) -> list[sp.Expr]:
 
 
 def _partner(exponent: sp.Expr, others: list[tuple[sp.Expr, int]]) -> tuple[sp.Expr, int] | None:
-    """Return the exponent that differs from this one only by signs of terms, as few as possible."""
+    """Return the exponent that differs from this one only by signs of terms, of the fewest."""
     mine = _as_dict(exponent)
     best = None
     for item in others:

@@ -21,7 +21,7 @@ Denominators = dict[Any, int]
 
 
 class Unfolded:
-    """An unfolded form in the entries of the original covariance.
+    """A form written in the entries of the original covariance.
 
     Args:
         gaussian: The variables; principal minors orient the factors of polynomials.
@@ -33,13 +33,13 @@ class Unfolded:
     def __init__(self, gaussian: Gaussian) -> None:
         self.g = gaussian
         self._entries: dict[Entry, sp.Expr] = {}
-        # The determinants of the conditioned sets are positive; factors inherit that.
+        # Variances are positive, so their factors of odd multiplicity are.
         for i in range(gaussian.real):
             if gaussian.n((), i, i):
                 gaussian.algebra.declare_positive(gaussian.n((), i, i))
 
     def _sign(self, given: Conditions) -> sp.Expr:
-        """Orientation of d(S), negative only for growing exponentials (numeric covariance)."""
+        """Return the sign of d(S), negative only for growing exponentials (numeric covariance)."""
         if not self.g.algebra.numeric:
             return sp.S.One
         return sp.sign(self.g.algebra.expression(self.g.d(given)))
@@ -57,7 +57,10 @@ class Unfolded:
         return sp.Add(*(s * self._rational(w, given) for s, w in rational.items()))
 
     def _rational(self, weight: Weight, given: Conditions) -> sp.Expr:
-        """Return it over one denominator and factored if short, else as products of entries."""
+        """Return a weight over one denominator and factored, or as products of entries.
+
+        The shorter form is taken.
+        """
         algebra = self.g.algebra
         if not algebra.numeric and self._length(weight) > _LONG:
             return self._as_products(weight)
@@ -87,7 +90,7 @@ class Unfolded:
         )
 
     def _length(self, weight: Weight) -> int:
-        """Return about how many terms the numerator has before anything cancels."""
+        """Return a bound on the number of terms of the numerator before anything cancels."""
         total = 0
         bottoms = {self._entry(e)[1] for monomial in weight for e, _ in monomial}
         for monomial in weight:
@@ -121,7 +124,7 @@ class Unfolded:
         return terms, common
 
     def _cancelled(self, total: Any, common: Denominators) -> tuple[Any, Denominators]:
-        """Minors that divide the numerator are taken out."""
+        """Return numerator and denominators after dividing out minors that divide the numerator."""
         left = dict(common)
         for d in common:
             while left[d] > 0:

@@ -30,7 +30,7 @@ class Algebra:
     """The domain of the covariance entries.
 
     Args:
-        expressions: Everything that will be converted (entries, means, constants).
+        expressions: All expressions that will be converted (entries, means, constants).
         shifts: For a symbol c, the positive rational s such that c + s is the natural variable.
         opaque_roots: Leave roots of large integers alone (see :mod:`roots`).
 
@@ -68,7 +68,7 @@ class Algebra:
     # -- choosing the domain ---------------------------------------------------------------
 
     def _replace_transcendentals(self, exprs: list[sp.Expr]) -> None:
-        """pi, e, log 2 ... become positive generators of their own."""
+        """Map pi, e, log 2 and the like to positive generators of their own."""
         constants: set[sp.Expr] = set()
         for e in exprs:
             constants |= e.atoms(sp.NumberSymbol) | {sp.E for _ in e.atoms(sp.exp) if e.has(sp.E)}
@@ -79,7 +79,7 @@ class Algebra:
             self._outof[symbol] = constant
 
     def _replace_roots(self, exprs: list[sp.Expr]) -> None:
-        """c -> root**q wherever a fractional power of a symbol occurs."""
+        """Map c to root**q wherever a fractional power of the symbol c occurs."""
         roots: dict[sp.Symbol, int] = {}
         for e in exprs:
             for power in e.atoms(sp.Pow):
@@ -149,7 +149,7 @@ class Algebra:
         return self.domain.from_sympy(sp.expand(self._inward(sp.sympify(e))))
 
     def exquo(self, a: Any, b: Any) -> Any:
-        """Quotient that is known to lie in the domain (determinant identities)."""
+        """Return a quotient that is known to lie in the domain (by determinant identities)."""
         return self.domain.exquo(a, b)
 
     def divides(self, b: Any, a: Any) -> Any | None:
@@ -172,7 +172,7 @@ class Algebra:
     # -- orientation -----------------------------------------------------------------------
 
     def choose_reference(self, matrix: Sequence[Sequence[sp.Expr]]) -> None:
-        """Find a rational point where ``matrix`` is positive definite; it orients factors."""
+        """Find a rational point where ``matrix`` is positive definite, for orienting factors."""
         symbols = sorted(set().union(*(e.free_symbols for row in matrix for e in row)), key=str)
         large = set().union(*(matrix[i][i].free_symbols for i in range(len(matrix))))
         for attempt in range(6):
@@ -191,7 +191,7 @@ class Algebra:
         self.reference = point
 
     def declare_positive(self, a: Any) -> None:
-        """Declare factors of odd multiplicity of a principal minor positive inside the cone."""
+        """Record factors of odd multiplicity of a principal minor as positive inside the cone."""
         _, powers = self.factors(a)
         if self.generators and self._ring and a not in self._minors:
             self._minors.append(a)
@@ -204,7 +204,7 @@ class Algebra:
     # -- writing out -----------------------------------------------------------------------
 
     def factors(self, a: Any) -> tuple[sp.Expr, dict[sp.Expr, int]]:
-        """Return the number and oriented factors (as expressions) with their multiplicities."""
+        """Return the number and the oriented factors (as expressions) with their multiplicities."""
         if self.numeric:
             return self._outward(self.domain.to_sympy(a)), {}
         factors = self._factor_memo.get(a)
@@ -242,7 +242,7 @@ class Algebra:
         return number, powers
 
     def _write(self, poly: Any) -> tuple[sp.Expr, sp.Expr]:
-        """(rational, factor): the shortest way of writing a polynomial, oriented."""
+        """Return a polynomial in the shortest way, as (rational, oriented factor)."""
         if poly not in self._written:
             candidates = [self._primitive(poly, {})]
             used = [
@@ -259,7 +259,7 @@ class Algebra:
         return self._written[poly]
 
     def _by_minors(self, poly: Any) -> list[tuple[sp.Expr, sp.Expr]]:
-        """Return the polynomial as q d + r with a minor d that is known (Laplace expansion)."""
+        """Return ways to write a polynomial as q d + r with a known minor d (Laplace expansion)."""
         blocks: list[tuple[sp.Expr, sp.Expr]] = []
         if not 4 < len(poly) <= _SPLIT_TERMS:
             return blocks
@@ -276,7 +276,7 @@ class Algebra:
         return blocks
 
     def _oriented(self, scale: sp.Expr, factor: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-        """Positive at the reference point."""
+        """Return scale and factor with signs such that the factor is positive at the reference."""
         sign = sign_of(factor.xreplace(self.reference) if self.reference else factor)
         if sign == -1 or (sign is None and factor.could_extract_minus_sign()):
             return -scale, self._negated(factor)
@@ -296,7 +296,7 @@ class Algebra:
         return poly
 
     def _primitive(self, poly: Any, plain: Mapping[sp.Symbol, None]) -> tuple[sp.Expr, sp.Expr]:
-        """Content and primitive expression, for generators read as plain or shifted."""
+        """Return content and primitive expression, with the generators in ``plain`` unshifted."""
         ring = poly.ring
         names, sizes = [], []
         for s in ring.symbols:
@@ -316,10 +316,10 @@ class Algebra:
         return scale * content, total
 
     def product(self, items: Iterable[tuple[Any, sp.Rational]]) -> sp.Expr:
-        """∏ element^exponent with common factors combined and roots of squares taken.
+        """Return ∏ element^exponent with common factors combined and roots of squares taken.
 
-        Elements with fractional exponent are principal minors (positive); integer exponents may
-        belong to anything that is not zero.
+        Elements with fractional exponent are principal minors (positive); with integer exponents
+        they may be anything that is not zero.
         """
         items = list(items)
         if self.numeric:

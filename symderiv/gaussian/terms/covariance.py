@@ -25,9 +25,7 @@ Conditions = tuple[int, ...]
 
 
 def covariance_symbols(count: int) -> sp.Matrix:
-    """Return the symmetric covariance in symbols c11 (positive), c12 (real), ...; shape (count,
-    count).
-    """
+    """Return the covariance in symbols c11 (positive), c12 (real), ..., shape (count, count)."""
     if count < 1:
         raise ShapeError(f"a covariance needs at least one field, not {count}")
 
@@ -90,7 +88,7 @@ def _check_entry(value: sp.Expr, argument: str, entry: str) -> None:
 
 
 def _check_semidefinite(entries: list[list[sp.Expr]]) -> None:
-    """Check the variances, and eliminate exactly and symmetrically the largest numeric block."""
+    """Check the variances, and the largest numeric block by exact symmetric elimination."""
     for i, row in enumerate(entries):
         if sign_of(row[i]) == -1:
             raise InputError(
@@ -138,7 +136,7 @@ def _check_semidefinite(entries: list[list[sp.Expr]]) -> None:
 
 @dataclass(frozen=True)
 class Variable:
-    """One of the jointly Gaussian variables the rules work with.
+    """One of the jointly Gaussian variables to which the rules apply.
 
     Args:
         form: Affine form of the fields.
@@ -157,7 +155,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Shift:
-    """A factor exp(real·z + i imaginary·z + constants): what it adds to the mean."""
+    """A factor exp(real·z + i imaginary·z + constants), which shifts the mean."""
 
     real: tuple[sp.Expr, ...]
     imaginary: tuple[sp.Expr, ...]
@@ -208,7 +206,7 @@ class Gaussian:
         self.centred = all(not self.n((), i, r) for i in size for r in (self.real, self.imaginary))
 
     def n(self, given: Conditions, i: int, j: int) -> Any:
-        """Numerator of the conditional entry (i, j) given the variables in ``given`` are zero."""
+        """Return the numerator of entry (i, j), given that the variables in ``given`` are zero."""
         if i > j:
             i, j = j, i
         key = (given, i, j)
@@ -217,7 +215,7 @@ class Gaussian:
         return self._memo[key]
 
     def d(self, given: Conditions) -> Any:
-        """Denominator of all conditional entries: determinant of the covariance of ``given``."""
+        """Return the common denominator of conditional entries, the determinant of ``given``."""
         if not given:
             return self.algebra.domain.one
         return self.n(given[:-1], given[-1], given[-1])
@@ -247,7 +245,7 @@ class Gaussian:
         return total
 
     def _base_mean(self, i: int, j: int) -> Any:
-        """Return what the constants and the mean of the fields add to a mean row."""
+        """Return what constants and the fields' mean contribute to an entry of a mean row."""
         zero = self.algebra.domain.zero
         projection = [
             sum((x * m for x, m in zip(row, self._mean, strict=True)), zero)
@@ -268,10 +266,10 @@ class Gaussian:
         return not self.n(given, i, j)
 
     def collinear(self, given: Conditions, i: int, j: int) -> bool:
-        """Return whether fluctuations of i and j are proportional (both variances not zero)."""
+        """Return whether fluctuations of i and j are proportional, with variances above zero."""
         cross = self.n(given, i, j)
         return bool(cross) and not (cross * cross - self.n(given, i, i) * self.n(given, j, j))
 
     def conditioned(self, given: Conditions, i: int) -> Conditions:
-        """``given`` with i added, in canonical order."""
+        """Return ``given`` with i added, in canonical order."""
         return tuple(sorted((*given, i)))

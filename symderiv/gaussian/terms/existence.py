@@ -1,6 +1,6 @@
 r"""Variances for which the Gaussian expectation of a function exists.
 
-Growth is read off the structure: every function of the class is, at both ends, exp of a polynomial
+Growth is read off the expression: every function of the class is, at both ends, exp of a polynomial
 times something that grows at most polynomially.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 _POLYNOMIAL = (sp.Abs, sp.Max, sp.Min)
-# exp(f) with f growing faster than this power has no Gaussian expectation.
+# If f grows faster than this power, exp(f) has no Gaussian expectation.
 _FASTER = 2.5
 
 
@@ -85,7 +85,7 @@ def growth_obstacle(factor: sp.Expr, fields: Sequence[sp.Symbol]) -> str | None:
 
 
 def _leading(exponent: sp.Expr, x: sp.Symbol, end: int) -> tuple[int, sp.Expr]:
-    """Degree of a polynomial exponent and the sign-carrying leading coefficient at one end."""
+    """Return the degree of a polynomial exponent and its leading coefficient, signed for an end."""
     poly = sp.Poly(exponent, x)
     degree = poly.degree()
     return degree, poly.LC() * end**degree
@@ -121,7 +121,13 @@ def _exponents(e: sp.Expr, x: sp.Symbol, end: int) -> set[sp.Expr]:
 
 
 def _of_exponential(e: sp.Expr, x: sp.Symbol, end: int) -> set[sp.Expr]:
-    """exp of a polynomial is exact; of anything else only its order of growth is measured."""
+    """Return the exponents of an exponential: its polynomial, or {0} for other arguments.
+
+    Of other arguments only the order of growth is measured.
+
+    Raises:
+        _TooFastError: It grows faster than any Gaussian decays.
+    """
     argument = e.args[0]
     if argument.is_polynomial(x):
         return {sp.expand(argument)}
@@ -131,7 +137,7 @@ def _of_exponential(e: sp.Expr, x: sp.Symbol, end: int) -> set[sp.Expr]:
 
 
 def _order_of_growth(argument: sp.Expr, x: sp.Symbol, end: int) -> float:
-    """log2 of argument(2 x)/argument(x) far out; -oo where the argument is not positive there."""
+    """Return log2 of argument(2 x)/argument(x) far out, or -oo where that is not positive."""
     near, far = (argument.subs(x, end * place).evalf(15) for place in (20, 40))
     if not (near.is_comparable and far.is_comparable) or far <= 0:
         return -float("inf")

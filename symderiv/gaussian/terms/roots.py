@@ -32,7 +32,7 @@ class OpaqueRoot(sp.Function):  # type: ignore[misc]
 
 
 def exact_power(number: sp.Expr, exponent: sp.Rational, opaque: bool) -> sp.Expr:
-    """Return ``number`` to an integer or half-integer power; large roots opaque on demand."""
+    """Return ``number`` to an integer or half-integer power, with large roots opaque on demand."""
     large = number.is_Rational and max(abs(number.p), number.q) > _SMALL
     if exponent.is_Integer or not (opaque and large and number > 0):
         return number**exponent

@@ -21,22 +21,22 @@ class View(Protocol):
     folded: bool
     """True if the forms are written for generated code."""
     shifted: bool
-    """True if means of signs are arguments of that code: of any size, and near any alignment."""
+    """True if that code gets means of signs as arguments, of any size and at any alignment."""
 
     def weight(self, weight: Weight, symbolic: dict[int, sp.Expr], given: Conditions) -> sp.Expr:
         """Return a polynomial in conditional entries, which multiplies the density of ``given``."""
 
     def correlation(self, given: Conditions, i: int, j: int) -> sp.Expr:
-        """C_ij / sqrt(C_ii C_jj)."""
+        """Return C_ij / sqrt(C_ii C_jj)."""
 
     def standard_mean(self, given: Conditions, i: int, row: int) -> sp.Expr:
-        """Return the mean over standard deviation, of the real or imaginary mean row."""
+        """Return the mean over the standard deviation, from the real or imaginary mean row."""
 
     def slope(self, given: Conditions, i: int, j: int, row: int) -> sp.Expr:
-        """(h_j - ρ h_i)/(h_i sqrt(1 - ρ²)) of the standardised means h: Owen's second argument."""
+        """Return Owen's second argument (h_j - ρ h_i)/(h_i sqrt(1 - ρ²)) of scaled means h."""
 
     def tangent(self, given: Conditions, i: int, j: int) -> sp.Expr:
-        """ρ / sqrt(1 - ρ²)."""
+        """Return ρ / sqrt(1 - ρ²)."""
 
     def density(self, given: Conditions) -> tuple[sp.Expr, sp.Expr]:
-        """Density of ``given`` at zero and its phase."""
+        """Return the density of ``given`` at zero, and its phase."""

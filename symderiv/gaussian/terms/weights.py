@@ -65,7 +65,7 @@ def _merge(m: Monomial, n: Monomial) -> tuple[Monomial, int]:
 
 
 def real_and_imaginary(a: Weight) -> tuple[Weight, Weight]:
-    """Return the weight as real part and imaginary part."""
+    """Return the real and the imaginary part of a weight."""
     real: Weight = {}
     imaginary: Weight = {}
     for m, c in a.items():

@@ -23,7 +23,7 @@ _MAX_KINKS = 5
 
 @dataclass(frozen=True)
 class Affine:
-    """Affine form of the fields: one coefficient per field, and a constant."""
+    """An affine form of the fields: one coefficient per field, and a constant."""
 
     coefficients: tuple[sp.Expr, ...]
     constant: sp.Expr
@@ -52,7 +52,7 @@ class Affine:
 
 @dataclass(frozen=True)
 class TermKey:
-    """All parts of a term apart from its coefficient; terms with equal keys are added."""
+    """The parts of a term apart from its coefficient; terms with equal keys are added."""
 
     powers: tuple[int, ...]
     exponent: sp.Expr = sp.S.Zero
@@ -80,7 +80,7 @@ def sign_of(value: sp.Expr) -> int | None:
 
 
 def _merge_signs(left: Iterable[Affine], right: Iterable[Affine]) -> tuple[Affine, ...]:
-    """sgn(l)² = 1: a sign in both factors drops out."""
+    """Return the signs of a product: sgn(l)² = 1, so a sign in both factors drops out."""
     return tuple(sorted(set(left) ^ set(right), key=Affine.order))
 
 
@@ -126,7 +126,7 @@ def multiply_terms(left: Terms, right: Terms) -> Terms:
 
 
 class _PoleError(DivergentError):
-    """A power of a field is not integrable at zero; what it stands in may be."""
+    """A power of a field is not integrable at zero, but the product that contains it may be."""
 
     factor: sp.Expr
     field: sp.Symbol | None
@@ -140,7 +140,7 @@ def _pole(factor: sp.Pow) -> _PoleError:
 
 
 def _cancels(e: sp.Expr, field: sp.Symbol) -> bool:
-    """Return whether a pole of a part is none of the whole: x e(x) goes to 0 from both sides."""
+    """Return whether the pole of a factor cancels in the product e: x e(x) → 0 from both sides."""
     parts = [a for a in sp.Mul.make_args(e) if a.has(field)]
     try:
         ends = [sp.limit(field * sp.Mul(*parts), field, 0, side) for side in "+-"]
@@ -150,7 +150,7 @@ def _cancels(e: sp.Expr, field: sp.Symbol) -> bool:
 
 
 class TermReader:
-    """Reads an integrand into its normal form.
+    """Reader of an integrand into its normal form.
 
     Args:
         fields: The Gaussian fields; every other symbol is a parameter.
@@ -184,7 +184,7 @@ class TermReader:
         return {self._unit: value} if value != 0 else {}
 
     def affine(self, expression: sp.Expr) -> Affine | None:
-        """``expression`` as an affine form, or None."""
+        """Return ``expression`` as an affine form, or None."""
         try:
             poly = sp.Poly(sp.expand(expression), *self.fields)
         except sp.PolynomialError:
@@ -259,7 +259,7 @@ class TermReader:
         )
 
     def _exponential(self, argument: sp.Expr, e: sp.Expr, imaginary: bool = False) -> Terms:
-        """exp(argument), or exp(i argument), for an argument of degree two or one."""
+        """Return exp(argument), or exp(i argument), for an argument of degree one or two."""
         argument = sp.expand(argument)
         try:
             poly = sp.Poly(argument, *self.fields)
@@ -321,7 +321,7 @@ class TermReader:
         return self.read(argument * sp.sign(argument))
 
     def _extremum(self, e: sp.Expr) -> Terms:
-        """Max(f_1, ..., f_n) = Σ f_i ∏_{j≠i} H(f_i - f_j); ties have probability zero."""
+        """Return Max(f_1, ..., f_n) = Σ f_i ∏_{j≠i} H(f_i - f_j); ties have probability zero."""
         sense = 1 if isinstance(e, sp.Max) else -1
         total: Terms = {}
         for i, value in enumerate(e.args):
@@ -334,8 +334,10 @@ class TermReader:
         return total
 
     def _of_affine(self, e: sp.Expr) -> Terms:
-        """sgn, erf or δ^{(k)} of an affine argument, scaled so that the leading coefficient is 1
-        (sgn, δ) or positive (erf)."""
+        """Return sgn, erf or δ^{(k)} of an affine argument, which is scaled.
+
+        Its leading coefficient becomes 1 (sgn, δ) or positive (erf).
+        """
         argument = e.args[0]
         form = self.affine(argument)
         if form is None:
@@ -366,7 +368,7 @@ class TermReader:
         return {TermKey(self._unit.powers, deltas=((unit, order),)): weight}
 
     def _on_pieces(self, e: sp.Expr) -> Terms:
-        """f(p) for p polynomial on the pieces cut by signs: Σ_ε ∏ (1 + ε σ)/2 · f(p_ε)."""
+        """Return f(p) for p polynomial on pieces cut by signs: Σ_ε ∏ (1 + ε σ)/2 · f(p_ε)."""
         inner = self.read(e.args[0])
         kinks = sorted({form for key in inner for form in key.signs}, key=Affine.order)
         plain = all(not (k.erfs or k.deltas) and k.exponent == 0 for k in inner)
@@ -408,7 +410,7 @@ def write_term(key: TermKey, coefficient: sp.Expr, fields: Sequence[sp.Symbol]) 
 
 
 def restricted(terms: Terms, fields: Sequence[sp.Symbol]) -> tuple[list[int], Terms]:
-    """Return the fields a normal form depends on, and the normal form in these fields alone."""
+    """Return the fields on which a normal form depends, and the normal form in these alone."""
     used = [i for i, x in enumerate(fields) if any(_depends(key, i, x) for key in terms)]
 
     def form(f: Affine) -> Affine:

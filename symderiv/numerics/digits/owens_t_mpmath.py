@@ -6,7 +6,7 @@ from typing import Any
 
 
 def _owen_t_mpmath(mp: Any, h: Any, a: Any) -> Any:
-    """Owen's function; with x = tan(angle) the integrand is entire in the angle up to its ends."""
+    """Return Owen's function T(h, a), integrated over the angle (tangent x), where it is entire."""
 
     def density(angle: Any) -> Any:
         return mp.exp(-h * h / (2 * mp.cos(angle) ** 2))

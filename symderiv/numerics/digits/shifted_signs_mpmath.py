@@ -6,10 +6,11 @@ from typing import Any
 
 
 def _shifted_signs_mpmath(mp: Any, h: Any, k: Any, r: Any) -> Any:
-    """Return the mean of sgn(x + h) sgn(y + k) for correlation r: its slope by r is 4 densities.
+    """Return the mean of sgn(x + h) sgn(y + k) of standard normal x, y with correlation r.
 
-    With r = sin(angle) the density is exp(-(h² + k² - 2 h k r)/(2 cos²)) times a constant. A field
-    and itself, whose r is 1 up to rounding, are one.
+    It is the integral of its slope by r, four times the density at (-h, -k). With r = sin(angle)
+    the density is exp(-(h² + k² - 2 h k r)/(2 cos²)) times a constant. Fields whose correlation is
+    1 up to rounding count as the same field.
     """
     if abs(r) >= 1 - 8 * mp.eps:
         return mp.sign(r) * (1 - abs(mp.erf(h / mp.sqrt(2)) - mp.sign(r) * mp.erf(k / mp.sqrt(2))))

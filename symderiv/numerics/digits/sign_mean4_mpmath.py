@@ -17,10 +17,10 @@ from typing import Any
 
 
 def sign_mean4_mpmath(mp: Any, r12: Any, r13: Any, r14: Any, r23: Any, r24: Any, r34: Any) -> Any:
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations.
+    """Return E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations.
 
-    Fields that are equal or opposite leave an arcsine. Otherwise the answer has about the working
-    precision, less the digits that the correlations lack where fields almost align.
+    Where two fields are equal or opposite, the mean is an arcsine. Otherwise it has about the
+    working precision, less the digits that the correlations lack where fields almost align.
     """
     for r, other in ((r12, r34), (r13, r24), (r14, r23), (r23, r14), (r24, r13), (r34, r12)):
         if abs(r) >= 1:

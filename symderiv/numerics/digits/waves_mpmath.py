@@ -6,14 +6,15 @@ from typing import Any
 
 
 def _dawson_mpmath(mp: Any, x: Any) -> Any:
-    """Dawson's integral."""
+    """Return Dawson's integral."""
     return mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
 
 
 def _tilted_signs_mpmath(mp: Any, exponent: Any, h1: Any, h2: Any, r: Any) -> Any:
-    """exp(exponent) times the mean of two signs of correlation r with imaginary means h1, h2.
+    """Return exp(exponent) times the mean of two signs of correlation r with imaginary means h1,
+    h2.
 
-    A field and itself, whose r is 1 up to rounding, are one.
+    Fields whose correlation is 1 up to rounding count as the same field.
     """
     r = r if abs(r) < 1 - 8 * mp.eps else mp.sign(r)
     root = mp.sqrt((1 - r) * (1 + r))
@@ -29,5 +30,5 @@ def _tilted_signs_mpmath(mp: Any, exponent: Any, h1: Any, h2: Any, r: Any) -> An
 
 
 def _exp_difference_mpmath(mp: Any, first: Any, second: Any) -> Any:
-    """exp(first) - exp(second)."""
+    """Return exp(first) - exp(second)."""
     return mp.exp(second) * mp.expm1(first - second)

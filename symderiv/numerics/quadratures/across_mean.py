@@ -1,13 +1,15 @@
-r"""Means of four factors with kinks, two of them nearly opposite beside the others' plane.
+r"""Means of four factors with kinks, two of which have strongly correlated residuals.
 
-What y and z have in the plane of x1 and x2, and the η that their rests share (``plane_mean``), span
-a plane of their own. The two planes meet in a line, that of τ; at one τ, the first two factors are
-functions of one t, smoothed ones F(y) G(z) of one ζ, and t and ζ have a correlation κ. With the
-orthonormal polynomials h of the normal density,
+The parts of y and z in the plane of x1 and x2, and the η that their residuals share (see
+``plane_mean``), span a plane of their own. The two planes meet in a line, with coordinate τ. Given
+τ, the first two factors are functions of one variable t, and the two others are smoothed ones F(y)
+G(z) of one variable ζ; t and ζ have a correlation κ. With the orthonormal polynomials h of the
+normal density,
 
     E[w(t) F G] = E[w(t) Σ_n κ^n E[F(ζ) G(ζ) h_n(ζ)] h_n(t)],
 
-so lines of points of t and of ζ do, where no grid of both is needed. Text for modules.
+so points along a line of t and a line of ζ suffice, and no grid of both is needed. Pasted into
+generated modules.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from symderiv.numerics.quadratures.smoothed import (
 )
 from symderiv.numerics.quadratures.tensor_mean import _root_left
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import (
         _Four,
         _Kinds,
@@ -42,17 +44,18 @@ if TYPE_CHECKING:  # what stands in the module
         quadrature_factors,
     )
 
-_DENSER = 0.9  # points of ζ, over those of a line that nothing is correlated with
+_DENSER = 0.9  # density of points of ζ, relative to a line of an uncorrelated variable
 _LINES = 4 * _LINE  # room for lines that are as much denser as correlations allow
-_MOST_WORK = 4.0  # that polynomials may be, over that of points of η
-_ALIGNED = 0.97  # correlations of rests above are integrated in pieces
+_MOST_WORK = 4.0  # largest work of polynomials that is accepted, relative to points of η
+_ALIGNED = 0.97  # larger correlations of residuals are integrated in pieces
 
 
 def _turned(
     parts: np.ndarray, places: tuple[int, int, int, int], correlation: float, rows: np.ndarray
 ) -> float:
-    """Write what τ, the direction of t and η add to four fields, and what is left of each; return
-    κ. The last two fields have a correlation of rests.
+    """Write the coefficients of τ, t and η in four fields and their residuals to rows; return κ.
+
+    The residuals of the last two fields have the given correlation.
     """
     root, (_, _, a, b) = math.sqrt(abs(correlation)), places
     shared1, shared2 = parts[a, 2] * root, math.copysign(parts[b, 2] * root, correlation)
@@ -71,7 +74,7 @@ def _turned(
 
 
 def _odds(correlation: float) -> float:
-    """Return how much work a correlation makes."""
+    """Return (1 + |r|)/(1 - |r|), which measures how much work a correlation r makes."""
     both = min(abs(correlation), _ALIGNED)
     return (1.0 + both) / (1.0 - both)
 
@@ -79,7 +82,7 @@ def _odds(correlation: float) -> float:
 def _along_lines(
     rule: np.ndarray, parts: np.ndarray, places: tuple[int, int, int, int], correlation: float
 ) -> bool:
-    """Return whether lines take less work than points of η at all points of a plane."""
+    """Return whether lines take less work than points of η at every point of the plane."""
     i, j, _, _ = places
     if i == j or parts[j, 1] == 0.0 or abs(correlation) < rule[6]:
         return False
@@ -90,7 +93,7 @@ def _along_lines(
 def _points_of_meeting(
     rows: np.ndarray, kinks: np.ndarray, cuts: np.ndarray, rule: np.ndarray, line: np.ndarray
 ) -> int:
-    """Write points and weights of τ; return their number."""
+    """Write points and weights of τ, the line in which the two planes meet; return their number."""
     cuts[:] = 0.0
     count = 0
     for a in range(4):
@@ -101,7 +104,7 @@ def _points_of_meeting(
             own = rows[b, 1] ** 2 + rows[b, 2] ** 2 + rows[b, 3] ** 2
             both = rows[a, 1] * rows[b, 1] + rows[a, 2] * rows[b, 2]
             if own > 0.0:
-                # field a less what field b explains of it beyond τ
+                # the residual of field a given field b, both beyond τ
                 ratio = both / own
                 rest = _root_left(square - both * ratio, 4.0 * square)
                 field = 0.0, rows[a, 0] - ratio * rows[b, 0], rest
@@ -119,9 +122,10 @@ def _points_at(
     least: float,
     line: np.ndarray,
 ) -> int:
-    """Write points and weights of t or ζ at one τ; rows of fields are what both add, and a rest.
+    """Write points and weights of t or ζ given τ; return their number.
 
-    Something else than the fields moves by ``least``, in units of what it varies on.
+    Each row of ``fields`` has a field's coefficients of τ and of the variable, and its residual.
+    ``least`` is how fast the rest of the integrand varies along the line.
     """
     cuts[:], cuts[cuts.shape[0] - 1] = 0.0, least
     count = 0
@@ -138,7 +142,9 @@ def _given_polynomials(
     products: np.ndarray,
     given: np.ndarray,
 ) -> None:
-    """Write Σ_n κ^n (Σ products h_n(ζ)) h_n(t) at points t; the numbers are κ and how many n."""
+    """Write Σ_n κ^n (Σ products h_n(ζ)) h_n(t) at points t; ``numbers`` are κ and the number of
+    terms.
+    """
     kappa, size = numbers
     here, before = np.ones(t.size), np.zeros(t.size)
     there, earlier = np.ones(zeta.size), np.zeros(zeta.size)
@@ -168,8 +174,10 @@ def _smoothed_products(
     line: np.ndarray,
     products: np.ndarray,
 ) -> None:
-    """Write weights times F(y) G(z) along a line; rows of fields are place, step and rest, of
-    factors these and their kinks.
+    """Write weights times F(y) G(z) along a line.
+
+    Each row of ``fields`` has the offset, the slope and the residual of y or z; ``factors`` are the
+    numbers of all four factors and their kinks.
     """
     (kinds, kinks), count = factors, products.size
     places, values = np.empty(count), np.empty(count)
@@ -197,8 +205,9 @@ def _sums_of_slopes(
     given: np.ndarray,
     sums: np.ndarray,
 ) -> None:
-    """Add what points of t give with the square of the first slope, both, and that of the second;
-    ``fields`` are place and step of each.
+    """Add sums over points of t, weighted by the first slope squared, both, and the second squared.
+
+    ``fields`` are offset and slope along t of the two fields.
     """
     count = given.size
     first, second, slope1, slope2 = (
@@ -220,7 +229,7 @@ def _sums_of_slopes(
 
 
 def _seen_from_lines(rows: np.ndarray, kappa: float, of_t: np.ndarray, of_zeta: np.ndarray) -> None:
-    """Write what τ and t, and what τ and ζ, add to the four fields, and what is left."""
+    """Write the coefficients of τ and t, and of τ and ζ, in the four fields, and the residuals."""
     across = math.sqrt(1.0 - kappa * kappa)
     for a in range(4):
         of_t[a, 0], of_t[a, 1] = rows[a, 0], rows[a, 1]
@@ -236,15 +245,14 @@ def _across(
     parts: np.ndarray,
     correlation: float,
 ) -> _Three:
-    """Return means with the square of the first of four factors, with both, and with the square of
-    the second one.
+    """Return means with the square of the first slope, both slopes, and the square of the second.
 
     Args:
-        rule: The numbers.
-        kinds: The factors.
+        rule: The numbers of the rule.
+        kinds: The factors; the first two are the slopes.
         places: Their fields, the first two of which span the plane.
-        parts: Parts of all fields in the plane.
-        correlation: What the rests of the last two have.
+        parts: Coefficients of all fields in the plane, and their residuals.
+        correlation: The correlation of the residuals of the last two.
     """
     rows, own, sums = np.empty((4, 4)), np.empty(4, np.int64), np.zeros(3)
     for a in range(4):

@@ -1,9 +1,10 @@
-r"""Means of the forces of any loss for a rule: which units are kept, which fields are left.
+r"""Means of the forces of any loss for a rule: sums over dropout masks, over as few fields as
+possible.
 
-With dropout the means are sums over all choices of units that are kept. Outputs that are linear in
-fields are functions of one field. What is left goes variable by variable (``force_mean``) or, over
-many fields and where surfaces of kinks or labels cross several of them, along a lattice
-(``lattice_mean``). Text for modules.
+With dropout the means are sums over all choices of units that are kept. Where outputs are linear in
+fields, they depend on one field, the sum. The remaining fields are integrated variable by variable
+(``force_mean``) or, if they are many or if kinks or labels are surfaces in several of them, along a
+lattice (``lattice_mean``). Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from symderiv.numerics.quadratures.force_mean import _forces
 from symderiv.numerics.quadratures.lattice_mean import _lattice_forces
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Array = np.ndarray
     _Overlaps = tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array]
     _Means = tuple[_Array, _Array, _Array, _Array]
@@ -30,26 +31,27 @@ if TYPE_CHECKING:  # what stands in the module
         _Three,
     )
 
-_MOST_SMOOTH = 4  # variables that are gone through one by one
+_MOST_SMOOTH = 4  # the most variables that are integrated one by one, else along a lattice
 _MOST_KINKED = 2
 
 
 def _is_one_teacher(M: int) -> bool:
-    """Return whether the target is a function of one sum of the teachers' fields."""
+    """Return whether the target is a function of a single sum of the teachers' fields."""
     return TEACHER_LINEAR == 1 or (TEACHER_KEEPS_SIGN == 1 and M == 1)
 
 
 def _fields_of_kept(
     overlaps: _Overlaps, kept: np.ndarray, one_student: bool, one_teacher: bool
 ) -> tuple[tuple[_Array, _Array], tuple[_Array, _Array]]:
-    """Return the fields that outputs depend on: what units add to them, biases, output weights.
+    """Return the fields that outputs depend on, as sums over units, with biases and output weights.
 
-    First come rows for students and rows for teachers, then biases of all and weights of students.
+    The first pair has a row of coefficients for each student field and each teacher field; the
+    second pair has the biases of all these fields and the output weights of the students.
     """
     _, R, _, v, v_teacher, b, c = overlaps
     K, M = R.shape[0], R.shape[1]
     units = int(kept[K])
-    # without any unit one is left that puts out nothing
+    # if no unit is kept, one with output zero stands for them
     k, m = 1 if one_student else max(1, units), 1 if one_teacher else M
     students, teachers = np.zeros((k, K)), np.zeros((m, M))
     biases, weights = np.zeros(k + m), np.zeros(k)
@@ -66,7 +68,7 @@ def _fields_of_kept(
 
 
 def _covariance_of(overlaps: _Overlaps, students: np.ndarray, teachers: np.ndarray) -> np.ndarray:
-    """Return the covariance of sums of fields, a row of each for every sum."""
+    """Return the covariance of sums of fields; each row of coefficients is one sum."""
     Q, R, T = overlaps[0], overlaps[1], overlaps[2]
     (k, K), (m, M) = students.shape, teachers.shape
     covariance = np.zeros((k + m, k + m))
@@ -92,9 +94,9 @@ def _covariance_of(overlaps: _Overlaps, students: np.ndarray, teachers: np.ndarr
 def _means_of(
     network: _Network, numbers: _Three, means: _Means, valued: bool
 ) -> tuple[float, float]:
-    """Write means variable by variable, or along the lattice; return error and loss."""
+    """Write means computed variable by variable, or along the lattice; return error and loss."""
     k, m = network[2].size, network[3].size
-    # a label is then the sign of the one field, and not of what a teacher makes of it
+    # labels are then the sign of the one teacher field, whatever its activation
     labels = SIGN_TARGET == 1 and m == 1 and (TEACHER_LINEAR == 1 or TEACHER_KEEPS_SIGN == 1)
     variables = k + (0 if labels else m) + (1 if numbers[0] != 0.0 else 0)
     crossed = (SIGN_TARGET == 1 and not labels) or (KINKED == 1 and k > 1)
@@ -145,9 +147,9 @@ def _of_kept(
     rates: _Rates,
     valued: bool,
 ) -> tuple[float, float]:
-    """Add ``share`` times the means over as few fields as outputs depend on.
+    """Add ``share`` times the means for one choice of kept units; return error and loss.
 
-    Only the units in ``kept`` put something out: their numbers, and in its last entry how many.
+    ``kept`` lists the units that contribute to the output, and its last entry is their number.
     ``numbers`` are label noise, the chance of a flip, and the shift of the lattice.
     """
     noise, flip, turn = numbers
@@ -156,7 +158,7 @@ def _of_kept(
     covariance, k = _covariance_of(overlaps, fields[0], fields[1]), weights.size
     known = 0.0
     if TEACHER_LINEAR and not SIGN_TARGET:
-        # the sum of the teacher's fields and of the label noise is one Gaussian
+        # the teacher's output plus label noise is one Gaussian field
         covariance[k, k] += noise * noise
         known, noise = 0.5 * noise * noise, 0.0
     network = covariance, biases, weights, np.ones(1) if one_teacher else overlaps[4]
@@ -174,9 +176,10 @@ def _all_forces(
     rates: _Rates,
     valued: bool,
 ) -> tuple[float, float]:
-    """Return means over all choices of units that are kept, each with probability ``keep``.
+    """Write rates averaged over all choices of kept units, each kept with probability ``keep``.
 
-    The error is that of all units with output weights times ``scale``.
+    Returned are error and mean loss; the error is that of all units, with output weights times
+    ``scale``.
     """
     Q, R, T, v, v_teacher, b, c = overlaps
     A, B, dv, Gamma, db = rates
@@ -205,7 +208,7 @@ def _all_forces(
         error = means[0]
         loss += share * means[1]
     if keep < 1.0 or scale != 1.0:
-        # the last choice was that of all units; what is added here has the weight zero
+        # the last choice was that of all units; the weight zero leaves the rates as they are
         scaled = Q, R, T, scale * v, v_teacher, b, c
         means = _of_kept(scaled, active, (0.0, 0.0, numbers[2]), 0.0, rates, False)
         error = means[0]

@@ -1,7 +1,7 @@
-"""Bounded functions that activations are made of, at many numbers at once.
+"""Bounded functions of which activations are made, for many numbers at once.
 
 Mathematical libraries take one number at a time; these are arithmetic and selections, which
-compilers turn into vector instructions. Text for modules.
+compilers turn into vector instructions. Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from symderiv.numerics.signs.sign_covariances import _decay
 
 
 def _saturation(y: float) -> float:
-    """tanh(y), with a relative error below 1e-14."""
+    """Return tanh(y), with a relative error below 1e-14."""
     x, z = abs(y), y * y
     e = _decay(-2.0 * x)
     near = x * (1.0 - z * (1.0 / 3.0 - z * (2.0 / 15.0 - z * (17.0 / 315.0))))
@@ -20,14 +20,14 @@ def _saturation(y: float) -> float:
 
 
 def _gate(y: float) -> float:
-    """tanh(log(1 + exp(y))), with an absolute error of a few roundings."""
+    """Return tanh(log(1 + exp(y))), with an absolute error of a few roundings."""
     e = _decay(-abs(y))
     part = 1.0 + 2.0 * e if y > 0.0 else e * (2.0 + e)
     return part / (part + (2.0 * e * e if y > 0.0 else 2.0))
 
 
 def _ramp(y: float) -> float:
-    """log(1 + exp(y)), with an absolute error of a few roundings of the larger of it and one."""
+    """Return log(1 + exp(y)), with an error of a few roundings of the larger of it and one."""
     e = _decay(-abs(y))
     # log(1 + e) is twice the inverse hyperbolic tangent of r, at most a third
     r = e / (2.0 + e)

@@ -3,25 +3,25 @@ r"""Means of the forces of any loss over the fields of students and teachers, in
 With F_i = v_i g'(x_i) ∂ℓ/∂s the equations need E[F_i F_j], E[g(x_i) ∂ℓ/∂s] and, for drifts, A and B
 with E[F_i z] = Σ_j A_ij cov(x_j, z) + Σ_n B_in cov(y_n, z) for every Gaussian z. So A and B follow
 from forces alone, also where slopes of the loss or labels jump: the fields are L u with independent
-u of variance one and a triangular L, and (A B) L = E[F u]. What an error of E[F u] does to a rate
-is bounded however singular L is (``docs/notes/losses.md``), and of fields that the others
-determine, with a vanishing diagonal of L, nothing is needed.
+u of variance one and a triangular L, and (A B) L = E[F u]. An error of E[F u] changes rates by a
+bounded amount however singular L is (``docs/notes/losses.md``), and for fields that the others
+determine, where the diagonal of L vanishes, no moment is needed.
 
-The variables u are gone through like the digits of a counter: equal steps where everything is
-analytic (see ``tensor_mean``), else panels between kinks and layers (see ``kinked_mean``), which
-for a loss are roots of ``loss_kink`` along the variable. Labels that are the sign of one Gaussian
-field are averaged exactly given the students; the variables are then turned so that the label
-depends on the first one. Label noise is one more variable. Odd activations and a loss that does
-not change with the signs of both of its arguments (``EVEN``) need half of the first variable.
+The integral is a product of rules in the variables u: equal steps where everything is analytic (see
+``tensor_mean``), else panels between kinks and layers (see ``kinked_mean``), which for a loss are
+roots of ``loss_kink`` along the variable. Labels that are the sign of one Gaussian field are
+averaged exactly given the students; the variables are then turned so that the label depends on the
+first one. Label noise is one more variable. Odd activations and a loss that does not change with
+the signs of both of its arguments (``EVEN``) need half of the first variable.
 
-A network is its fields' L, or their covariance, their biases, and output weights of students and
-teachers; where labels are signs it has one teacher, of which the variables are not integrated.
-Numbers are label noise, the chance of a flip, and the shift of the lattice. Rates are A and B side
-by side, dv, db and Gamma.
+``network`` is the covariance of the fields (or L), their biases, and the output weights of students
+and of teachers; where labels are signs it has one teacher, whose variable is not integrated.
+``numbers`` are label noise, the chance of a flip, and the shift of the lattice. ``rates`` are A and
+B side by side, dv, db and Gamma.
 
 Constants of the module: ``FORCE_STEPS`` (0 step in units of the fields, 1 step in u, 2 reach in u),
 ``FORCE_PANELS`` (as in ``kinked_mean``, 7 number of intervals in which roots are looked for).
-Text for modules.
+Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
 from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
 from symderiv.numerics.signs.fields import _root_of_minor
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Array = np.ndarray
     _Three = tuple[float, float, float]
     _Four = tuple[float, float, float, float]
@@ -48,30 +48,30 @@ if TYPE_CHECKING:  # what stands in the module
     TEACHER_KEEPS_SIGN = 0
 
     def student_activation(x: float) -> float:
-        """Return a function of the module."""
+        """Stand for the function that the generated module defines."""
         return x
 
     student_activation_derivative = teacher_activation = student_activation
 
     def loss_value(s: float, t: float) -> float:
-        """Return a function of the module."""
+        """Stand for the function that the generated module defines."""
         return s * t
 
     loss_slope = loss_value
 
     def loss_kink(number: float, s: float, t: float) -> float:
-        """Return a function of the module: it is zero where the loss is not smooth."""
+        """Stand for a function of the module that changes its sign where the loss is not smooth."""
         return number * s * t
 
 
-_MOST_STEPS = 1024  # for equally spaced points of one variable
-_MOST_IN_PANELS = 4096  # for points in panels
+_MOST_STEPS = 1024  # equally spaced points of one variable, at most
+_MOST_IN_PANELS = 4096  # points of one variable in panels, at most
 _CONTOURS = np.array([-7.5, -5.5, -4.0, -2.5, -1.2, 0.0, 1.2, 2.5, 4.0, 5.5, 7.5])
-_SUMS = 5  # of what a point adds: force, its square, errors, loss, and force between labels
+_SUMS = 5  # sums over points: force, its square, error, loss, difference of forces between labels
 
 
 def _triangle_of(covariance: np.ndarray) -> np.ndarray:
-    """L of any number of fields, row by row, without what rounding leaves of a vanishing rest."""
+    """Return the triangular factor L of a covariance, without residuals that are only rounding."""
     n = covariance.shape[0]
     factor = np.zeros((n, n))
     for i in range(n):
@@ -90,7 +90,7 @@ def _triangle_of(covariance: np.ndarray) -> np.ndarray:
 
 
 def _turn(rows: np.ndarray, axis: np.ndarray) -> None:
-    """Reflects the leading components of rows at the plane across an axis of length one."""
+    """Reflect the leading components of rows at the plane orthogonal to a unit vector."""
     for i in range(rows.shape[0]):
         along = 0.0
         for k in range(axis.size):
@@ -100,7 +100,9 @@ def _turn(rows: np.ndarray, axis: np.ndarray) -> None:
 
 
 def _axis_to_first(row: np.ndarray, K: int) -> np.ndarray:
-    """Return the axis of a reflection after which of ``row`` only the first component is left."""
+    """Return the axis of the reflection that maps the first K components of ``row`` to the first
+    one.
+    """
     axis = row[:K].copy()
     size = 0.0
     for k in range(K):
@@ -115,7 +117,7 @@ def _axis_to_first(row: np.ndarray, K: int) -> np.ndarray:
 
 
 def _fields_of(network: _Network) -> int:
-    """Return how many fields are integrated."""
+    """Return the number of fields that are integrated."""
     fields: int = network[2].size if SIGN_TARGET == 1 else network[1].size
     return fields
 
@@ -128,7 +130,7 @@ def _depends_on_earlier(level: int) -> bool:
 def _equal_steps_of(
     network: _Network, level: int, noise: float, sharp: float, row: np.ndarray
 ) -> int:
-    """Return points (row 0) and weights (row 1) of one variable; returns how many, -1 if too
+    """Write points (row 0) and weights (row 1) of one variable; return their number, -1 if too
     many.
     """
     factor, fields = network[0], _fields_of(network)
@@ -157,7 +159,7 @@ def _equal_steps_of(
 
 
 def _outputs_at(u: np.ndarray, network: _Network) -> tuple[float, float]:
-    """Return outputs of student and teacher; that of a teacher which is not integrated is 0."""
+    """Return the outputs of student and teacher at u; that of a teacher not integrated is 0."""
     factor, biases, v, v_teacher = network
     K, fields = v.size, _fields_of(network)
     student, teacher = 0.0, 0.0
@@ -181,7 +183,7 @@ def _kink_at(
     noise: float,
     network: _Network,
 ) -> float:
-    """``loss_kink`` with one of the variables somewhere."""
+    """Return ``loss_kink`` with one of the variables moved to a place."""
     u[level] = place
     student, teacher = _outputs_at(u, network)
     if label != 0.0:
@@ -202,10 +204,11 @@ def _with_roots(
     noise: float,
     network: _Network,
 ) -> int:
-    """Add where the loss has a kink along one variable, for several values of the next one.
+    """Add the places where the loss has a kink along one variable; return the number of layers.
 
-    Between these places the kink along the next variable moves by about one unit. A zero counts as
-    negative: where signs are symmetric a kink is at the end of an interval exactly.
+    They are found at several values of the next variable, between which the kink along that one
+    moves by about one unit. A zero counts as negative: where signs are symmetric a kink is at the
+    end of an interval exactly.
     """
     intervals = int(FORCE_PANELS[7])
     reach = FORCE_PANELS[2]
@@ -236,7 +239,7 @@ def _with_roots(
 
 
 def _upper_half(row: np.ndarray, count: int) -> int:
-    """Keep points above zero, with twice their weights, and zero itself."""
+    """Keep points above zero with twice their weights, and zero itself; return their number."""
     upper = 0
     for n in range(count):
         if row[0, n] >= 0.0:
@@ -256,10 +259,10 @@ def _panels_of(
     layers: np.ndarray,
     row: np.ndarray,
 ) -> int:
-    """Return points and weights of one variable, given the earlier ones, between kinks and layers.
+    """Write points and weights of one variable, given the earlier ones; return their number.
 
-    ``label`` is that of ``_turned_to_label``: a label changes at a place of the first variable, in
-    a layer that is as wide as the inverse of how steep it is.
+    Panels lie between kinks and layers. ``label`` is that of ``_turned_to_label``: labels change at
+    a place of the first variable, in a layer whose width is one over their steepness.
     """
     factor, biases, v, _ = network
     K, fields = v.size, _fields_of(network)
@@ -281,7 +284,7 @@ def _panels_of(
         place, steep = label[2], label[3]
         layers[count, 0], layers[count, 1] = place, 0.0
         count += 1
-        # only around zero numbers are as dense as the narrowest layers want
+        # narrower layers can be resolved around zero only, where doubles are dense enough
         if steep > 0.0 and (place == 0.0 or steep * FORCE_PANELS[4] < 1.0):
             layers[count, 0], layers[count, 1] = place, 1.0 / steep
             count += 1
@@ -322,11 +325,11 @@ def _along_last(
     sums: np.ndarray,
     valued: bool,
 ) -> None:
-    """Add the points of the last variable, that of a teacher or of label noise, to the sums.
+    """Add sums over the last variable, that of a teacher or of label noise.
 
-    ``extent`` is the number of the variable and how many points it has, ``row`` these points and
-    weights; ``before`` are outputs of student and teacher by the earlier variables ``u``, the
-    weight of these, and the largest square of the last one.
+    ``extent`` is the number of the variable and of its points, ``row`` these points and weights;
+    ``before`` are outputs of student and teacher by the earlier variables ``u``, their weight, and
+    the largest square that is left for the last one.
     """
     (level, count), (noise, flip, _) = extent, numbers
     factor, biases, v, v_teacher = network
@@ -375,7 +378,7 @@ def _between_labels(
     sums: np.ndarray,
     valued: bool,
 ) -> None:
-    """Add a point of the students, with labels of probability ``upper`` to be 1, to the sums."""
+    """Add one point of the students to the sums; the label is 1 with probability ``upper``."""
     above = upper + flip * (1.0 - 2.0 * upper)
     f, other = loss_slope(s, 1.0 + shift), loss_slope(s, shift - 1.0)
     sums[0] += added * (above * f + (1.0 - above) * other)
@@ -396,7 +399,7 @@ def _add_students(
     sums: np.ndarray,
     rates: _Rates,
 ) -> None:
-    """Add the sums over all that is drawn beside the students' fields, times their functions.
+    """Add the sums over teacher and noise, times the students' functions, to the rates.
 
     ``units`` are values of the students, and their slopes times output weights.
     """
@@ -418,7 +421,7 @@ def _add_students(
 
 
 def _size_of(weights: np.ndarray) -> float:
-    """Return the sum of moduli."""
+    """Return the sum of moduli of the weights."""
     total = 0.0
     for i in range(weights.size):
         total += abs(weights[i])
@@ -426,13 +429,13 @@ def _size_of(weights: np.ndarray) -> float:
 
 
 def _sharpness(network: _Network) -> float:
-    """Return how much steeper than activations the loss may be along a field, 1 at least."""
+    """Return how much steeper than activations the loss may be along a field, at least 1."""
     outer = 1.0 if SIGN_TARGET else _size_of(network[3])
     return max(1.0, math.sqrt(_size_of(network[2]) * outer))
 
 
 def _solved(factor: np.ndarray, moments: np.ndarray) -> None:
-    """Solve for A and B from moments of forces with independent variables: (A B) L = moments."""
+    """Replace moments of forces with independent variables by A and B: (A B) L = moments."""
     n = factor.shape[0]
     for i in range(moments.shape[0]):
         for c in range(n - 1, -1, -1):
@@ -443,7 +446,7 @@ def _solved(factor: np.ndarray, moments: np.ndarray) -> None:
 
 
 def _emptied(rates: _Rates) -> None:
-    """Put zeros where means are added up."""
+    """Set all rates to zero."""
     moments, dv, db, Gamma = rates
     moments[:] = 0.0
     dv[:] = 0.0
@@ -456,8 +459,9 @@ def _turned_to_label(
 ) -> tuple[np.ndarray, np.ndarray, _Four]:
     """Turn the students' variables so that labels depend on the first one alone.
 
-    Returned are L, the axis of the reflection, and of the label: its argument's slope along the
-    first variable and its value at zero, where it changes, and how steep it is.
+    Returned are the turned L, the axis of the reflection, and four numbers of the label: the slope
+    of its argument along the first variable, its value at zero, the place where it vanishes, and
+    its steepness.
     """
     axis = _axis_to_first(factor[K], K)
     turned = factor.copy()
@@ -467,7 +471,7 @@ def _turned_to_label(
     steep = min(abs(lean) / width, 1e150)
     threshold = min(max(biases[K] / width, -1e150), 1e150)
     if lean != 0.0:
-        # where both labels are equally probable
+        # both labels are equally probable there
         centre = -biases[K] / lean
         lean = math.copysign(steep, lean)
         if steep == 1e150:
@@ -476,7 +480,9 @@ def _turned_to_label(
 
 
 def _label_at(place: float, label: _Four) -> tuple[float, float]:
-    """Return the probability of the label 1 at a first variable, and the density where it turns."""
+    """Return the probability of label 1 given the first variable, and the density of its argument
+    at 0.
+    """
     above = label[0] * place + label[1]
     upper = 0.5 * math.erfc(-above / math.sqrt(2.0))
     return upper, math.exp(-0.5 * above * above) / math.sqrt(2.0 * math.pi)
@@ -489,9 +495,10 @@ def _moved_to(
     where: _Where,
     units: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Give one variable a value with a weight, and compute what it is the last variable of.
+    """Give one variable a value with a weight, and compute the units that depend on it last.
 
-    ``where`` are the variables, and for every level the weights, squares and outputs before it.
+    ``where`` are the variables, and for every level the weight, the squared radius and the outputs
+    that the variables before it give.
     """
     (turned, biases, v, v_teacher), (u, weight, radius, output) = network, where
     values, slopes = units
@@ -516,10 +523,10 @@ def _moved_to(
 
 
 def _room_for(network: _Network, noise: float, sharp: float) -> tuple[_Rules, bool]:
-    """Return points and weights of each variable, how many, and room for layers of panels.
+    """Return points and weights of each variable, their numbers, and an array for layers.
 
-    Points that depend on earlier variables are left out; whether any variable has too many of the
-    others is returned, too.
+    Points that depend on earlier variables are not filled in. The last value says whether another
+    variable needs too many points.
     """
     levels = _fields_of(network) + (1 if noise != 0.0 else 0)
     most = _MOST_IN_PANELS if KINKED or SIGN_TARGET else _MOST_STEPS
@@ -537,12 +544,12 @@ def _room_for(network: _Network, noise: float, sharp: float) -> tuple[_Rules, bo
 
 
 def _beginning(levels: int) -> _Where:
-    """Return variables, and for every level the weights, squares and outputs before it."""
+    """Return variables, and for every level initial weights, squared radii and outputs."""
     return np.zeros(levels), np.ones(levels + 1), np.zeros(levels + 1), np.zeros((2, levels + 1))
 
 
 def _largest_square() -> float:
-    """Return how far from zero points are, squared."""
+    """Return the square of the largest distance of points from zero."""
     reach = FORCE_PANELS[2] if KINKED or SIGN_TARGET else FORCE_STEPS[2]
     return float(reach * reach)
 
@@ -591,7 +598,7 @@ def _summed(
             if level < levels - 1:
                 level, entered = level + 1, False
                 continue
-            # a point of all variables, labels are averaged
+            # all variables are set: add the average over labels
             if levels == K:
                 sums[:] = 0.0
             added = weight[levels] if levels > K else 1.0
@@ -610,7 +617,7 @@ def _forces(network: _Network, numbers: _Three, rates: _Rates, valued: bool) -> 
     """Write the rates of a network with its covariance; return mean squared error/2 and loss.
 
     Biases are those of students and teachers; where labels are signs, of one teacher. The mean loss
-    is computed where it is ``valued``. Not a number where a variable has too many points.
+    is computed only if ``valued``. All is NaN where a variable needs too many points.
     """
     covariance, biases, v, v_teacher = network
     factor = _triangle_of(covariance)
@@ -620,7 +627,7 @@ def _forces(network: _Network, numbers: _Three, rates: _Rates, valued: bool) -> 
     _emptied(rates)
     error, loss = _summed((turned, biases, v, v_teacher), numbers, label, rates, valued)
     if EVEN:
-        rates[2][:] = 0.0  # forces are odd
+        rates[2][:] = 0.0  # forces are odd, so their means vanish
     if SIGN_TARGET:
         _turn(rates[0], axis)
     _solved(factor, rates[0])

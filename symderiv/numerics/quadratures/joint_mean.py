@@ -1,20 +1,20 @@
 r"""Means of any function of a few jointly Gaussian fields, between the planes where it has kinks.
 
-The fields are z = b + L t with independent t of variance one and a triangular L. The function
-depends on the last ones as a polynomial, which was averaged over what is left of them when the
-others are given: it is a function of all fields, with the conditional means in the places of the
-last ones, and of the conditional covariance. Points beyond a sphere of t are left out.
+The fields are z = b + L t with independent t of variance one and a triangular L. The last fields
+enter the function as a polynomial only, which was averaged before: the function given here depends
+on the first fields, on the conditional means of the last ones (in their places), and on their
+conditional covariance. Points beyond a sphere of t are left out.
 
-The other t of a smooth function have equal steps, those of a Gaussian weight, and no field moves by
-more than the rule's step per step (see ``tensor_mean``), divided by how many times sharper numbers
-in the function may make it. A function that is smooth except on planes g + Σ g_i z_i = 0 has panels
-in place of steps, which are laid out anew in every t given the earlier ones (see ``kinked_mean``):
+The variables t of a smooth function have equal steps with a Gaussian weight, so small that no field
+moves by more than the rule's step (see ``tensor_mean``), divided by how many times sharper the
+function's numbers may make it. A function that is smooth except on planes g + Σ g_i z_i = 0 has
+panels in place of steps, laid out anew for every t given the earlier ones (see ``kinked_mean``):
 they end at the planes that no later t moves, and grow out of the layers in which later t smooth the
-others, or the lines in which two of them meet.
+others, and of the lines in which two planes meet.
 
 The rule of each mean is a constant of the module: 0 step in units of the fields, 1 step in t, 2
-reach in t (and radius of the sphere); for panels the numbers of ``kinked_mean``. Text for modules;
-``templates`` writes a function for each number of fields.
+reach in t (and radius of the sphere); for panels the numbers of ``kinked_mean``. Pasted into
+generated modules; ``templates`` writes a function for each number of fields.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ import numpy as np
 from symderiv.numerics.quadratures.force_mean import _triangle_of
 from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
 
-_PARALLEL = 1e-14  # what rounding leaves of the difference of two slopes
+_PARALLEL = 1e-14  # relative differences of two slopes below this are rounding
 _AT_A_LAYER = 512  # points of panels on both sides of the narrowest layers
-_MOST = 1e8  # points of a mean that take a few seconds
-_WIDEST = 9.0  # what errors are stated for has so many times the points of the unit of the rule
+_MOST = 1e8  # this many points of a mean take a few seconds
+_WIDEST = 9.0  # stated errors hold for fields that need up to this many times ``unit`` points per t
 
 
 def _too_many(points: float, unit: float, levels: int) -> bool:
-    """Return whether a mean would take minutes: points are more than twice those of the largest
-    fields and numbers that errors are stated for, where ``unit`` is how many steps a reach has.
+    """Return whether a mean would take minutes.
+
+    That is so if there are more than twice the points of the largest fields for which errors are
+    stated; ``unit`` is the number of steps in a reach.
     """
     most = 2.0
     for _ in range(levels):
@@ -43,7 +45,7 @@ def _too_many(points: float, unit: float, levels: int) -> bool:
 
 
 def _joint_array(numbers: tuple[float, ...]) -> np.ndarray:
-    """Return the numbers as an array."""
+    """Return a tuple of numbers as an array."""
     array = np.empty(len(numbers))
     for n in range(len(numbers)):
         array[n] = numbers[n]
@@ -53,8 +55,10 @@ def _joint_array(numbers: tuple[float, ...]) -> np.ndarray:
 def _joint_start(
     moments: np.ndarray, size: int, levels: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return fields, weight and square of the radius before each t, L, and the conditional
-    covariance of the last fields.
+    """Return the running sums before the first t, L, and the conditional covariance of the last
+    fields.
+
+    A row of the sums has the fields, the weight and the squared radius before each t.
     """
     covariance = np.empty((size, size))
     place = 0
@@ -79,7 +83,7 @@ def _joint_start(
 
 
 def _joint_longest(factor: np.ndarray, level: int) -> float:
-    """Return how far a field moves with a t at most."""
+    """Return the largest rate at which a field moves with one t."""
     longest = 0.0
     for i in range(factor.shape[0]):
         longest = max(longest, abs(factor[i, level]))
@@ -87,7 +91,7 @@ def _joint_longest(factor: np.ndarray, level: int) -> float:
 
 
 def _joint_step(factor: np.ndarray, level: int, rule: np.ndarray, sharpness: float) -> float:
-    """Return the step of one t; none where nothing depends on it."""
+    """Return the step of one t, or 0 where no field depends on it."""
     longest, together = _joint_longest(factor, level), 0.0
     if longest == 0.0:
         return 0.0
@@ -100,7 +104,7 @@ def _joint_step(factor: np.ndarray, level: int, rule: np.ndarray, sharpness: flo
 def _joint_steps(
     factor: np.ndarray, levels: int, rule: np.ndarray, sharpness: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return points and weights of each t by equal steps, and how many these are."""
+    """Return equally spaced points and weights of each t, and their numbers."""
     counts = np.ones(levels, dtype=np.int64)
     steps = np.zeros(levels)
     most, points, alone = 1, 1.0, 1.0
@@ -129,7 +133,7 @@ def _joint_steps(
 def _joint_room(
     factor: np.ndarray, levels: int, rule: np.ndarray, sharpness: float, planes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return room for points and weights of each t in panels, and how many these are: none yet."""
+    """Return empty arrays for points and weights of each t in panels, and numbers of points, 0."""
     shortest, points = float(rule[0]), 1.0
     for level in range(levels):
         panel, longest = float(rule[0]), _joint_longest(factor, level)
@@ -144,7 +148,7 @@ def _joint_room(
 
 
 def _joint_along(planes: np.ndarray, factor: np.ndarray, levels: int) -> np.ndarray:
-    """Return how fast each plane's number changes with each t."""
+    """Return the rate at which the number of each plane changes with each t."""
     along = np.zeros((planes.shape[0], levels))
     for n in range(planes.shape[0]):
         for level in range(levels):
@@ -161,7 +165,9 @@ def _joint_layers(
     layers: np.ndarray,
     rule: np.ndarray,
 ) -> int:
-    """Write where one t meets planes given the fields before it, and where two of them meet."""
+    """Write layers where one t, given the earlier ones, meets planes or lines of two; return how
+    many.
+    """
     count, levels, at = 0, along.shape[1], np.zeros(1)
     means = planes[:, 0].copy()
     for a in range(planes.shape[0]):
@@ -176,7 +182,7 @@ def _joint_layers(
             shared = 0.0
             for k in range(level + 1, levels):
                 shared += along[a, k] * along[b, k]
-            # the other plane's number less what later t make of this one
+            # residual of the other plane's number given this one, over the later t
             ratio = shared / square
             slope, left = along[b, level] - ratio * along[a, level], 0.0
             if abs(slope) <= _PARALLEL * (abs(along[b, level]) + abs(ratio * along[a, level])):
@@ -197,7 +203,7 @@ def _joint_enter(
     rule: np.ndarray,
     sharpness: float,
 ) -> int:
-    """Write the panels of one t, within the sphere; return the number of points, -1 if too many."""
+    """Write the panels of one t within the sphere; return the number of points, -1 if too many."""
     (planes, along, layers), own = kinks, rule.copy()
     size = factor.shape[0]
     own[2] = math.sqrt(max(rule[2] * rule[2] - sums[level, size + 1], 0.0))
@@ -214,10 +220,11 @@ def _joint_line(
     rule: np.ndarray,
     sharpness: float,
 ) -> bool:
-    """Go to the next line along the last t, and lay out its points; False behind the last line.
+    """Advance to the next line along the last t and lay out its points; return False after the last
+    one.
 
-    The last row of ``sums`` is then that of the line, whose weight is no number where a t has too
-    many points.
+    The last row of ``sums`` is then that of the line; its weight is NaN where a t has too many
+    points.
     """
     rows, counts, index = points
     last, size, sphere = index.size - 1, factor.shape[0], rule[2] * rule[2]

@@ -1,4 +1,4 @@
-r"""Parts of derivatives of means at kinks: means in which a field is fixed, text for modules.
+r"""Parts of derivatives of means at kinks: means in which a field is fixed; pasted into modules.
 
 Where a derivative of a factor jumps, the next one has a delta function there. A delta function of
 one field is its density times the mean of the other factors, given that field; the derivative of a
@@ -14,27 +14,25 @@ import numpy as np
 
 from symderiv.numerics.quadratures.kinked_mean import _kinked_mean_of_4, _mean_at
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import _Four, _Kinds, _Ten, _Three, _Two
 
     STUDENT_KINKS = TEACHER_KINKS = np.zeros(0)
 
-_FIXED = 12  # the number of the factor one, of a field that is fixed
+_FIXED = 12  # the number of the constant factor 1, that of a fixed field
 
 
 def _kinked_mean_of_2_at(
     rule: np.ndarray, kinds: tuple[int, int], place: float, c: _Three, b: _Two
 ) -> float:
-    """E[delta(x - place) factor(kinds[0], y)] of fields with covariances c and means b."""
+    """Return E[delta(x - place) factor(kinds[0], y)] of fields with covariances c and means b."""
     return _mean_at(rule, kinds[0], place, c, b)
 
 
 def _kinked_mean_of_2_beside(
     rule: np.ndarray, kinds: tuple[int, int], place: float, c: _Three, b: _Two
 ) -> float:
-    """Return the same with the derivative of the delta function; the second factor is the
-    derivative of the first one.
-    """
+    """Return E[delta'(x - place) factor(kinds[0], y)]; kinds[1] is that factor's derivative."""
     if c[0] <= 0.0:
         return 0.0
     own = _mean_at(rule, kinds[0], place, c, b)
@@ -43,13 +41,13 @@ def _kinked_mean_of_2_beside(
 
 
 def _left_of(variance: float, share: float) -> float:
-    """Return a variance less what a field explains of it; rounding alone is nothing."""
+    """Return a variance less the part that a field explains, 0 if the rest is only rounding."""
     left = variance - share
     return left if left > 1e-14 * variance else 0.0
 
 
 def _kinked_mean_of_4_at(rule: np.ndarray, kinds: _Kinds, place: float, c: _Ten, b: _Four) -> float:
-    """Return the same with three factors of other fields; c row by row, from the diagonal on."""
+    """Return E[delta(x - place) f(y) g(z) h(w)]; c is given row by row, from the diagonal on."""
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     if c11 <= 0.0:
         return 0.0
@@ -65,7 +63,7 @@ def _kinked_mean_of_4_at(rule: np.ndarray, kinds: _Kinds, place: float, c: _Ten,
 
 
 def further_kinks_of(kind: int) -> np.ndarray:
-    """Return places where a factor of derivatives of means is not smooth."""
+    """Return the kinks of a factor by its number, for derivatives of means."""
     if kind == _FIXED:
         return np.zeros(0)
     if kind < 3 or kind == 5 or kind == 7 or kind == 8 or kind == 10:

@@ -29,7 +29,7 @@ from symderiv.numerics.nodes import _HERMITE_7_NODES, _HERMITE_7_WEIGHTS, _LEGEN
 from symderiv.numerics.quadratures.tensor_mean import _between, _root_left, _share_left, _triangle4
 from symderiv.numerics.signs.fields import _root_of_minor
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import (
         _Four,
         _Kinds,
@@ -45,17 +45,17 @@ if TYPE_CHECKING:  # what stands in the module
     own_kinks = STUDENT_KINKS = TEACHER_KINKS = STUDENT_SLOPE_JUMPS = TEACHER_JUMPS = np.zeros(0)
 
     def quadrature_kinks(kind: int) -> np.ndarray:
-        """Return places where a factor is not smooth."""
+        """Return the places where a factor is not smooth."""
         return np.zeros(kind)
 
     other_kinks = quadrature_kinks
 
 
-_SITES = 8192  # for the points of one t
+_SITES = 8192  # points of one t, at most
 
 
 def _apart(c11: float, c12: float, c22: float) -> float:
-    """Return standard deviation of a second field given the first one."""
+    """Return the standard deviation of the second field given the first one."""
     return _root_of_minor(c11, c12, c22) / math.sqrt(c11) if c11 > 0.0 else math.sqrt(c22)
 
 
@@ -68,7 +68,10 @@ def _with_layers(
     rest: float,
     rule: np.ndarray,
 ) -> int:
-    """Add where mean + slope t meets kinks, and widths of the layers; return their number."""
+    """Add the places where mean + slope t meets kinks, and the widths of these layers.
+
+    Return the number of layers.
+    """
     if slope == 0.0:
         return count
     width = rest / abs(slope)
@@ -92,9 +95,9 @@ def _with_crossings(
     field: _Three,
     rule: np.ndarray,
 ) -> int:
-    """Return the same for a field less ``ratio`` times another: where kinks of the two meet.
+    """Add layers where kinks of two fields meet; return the number of layers.
 
-    ``field`` is mean, slope and rest of the difference.
+    ``field`` is mean, slope and residual of the first field less ``ratio`` times the other.
     """
     mean, slope, rest = field
     for k in range(others.size):
@@ -110,7 +113,10 @@ def _panels(
     nodes: np.ndarray,
     weights: np.ndarray,
 ) -> int:
-    """Return points and weights of one t; ``longest`` is how far a field moves with it at most."""
+    """Write points and weights of one t; return their number, -1 if too many.
+
+    ``longest`` is the largest rate at which a field moves with t.
+    """
     if longest == 0.0:
         nodes[0], weights[0] = 0.0, 1.0
         return 1
@@ -162,7 +168,7 @@ def _average(
     nodes: np.ndarray,
     weights: np.ndarray,
 ) -> float:
-    """E[factor(mean + width t)]."""
+    """Return E[factor(mean + width t)]."""
     count = _with_layers(layers, 0, quadrature_kinks(kind), mean, width, 0.0, rule)
     total = 0.0
     for n in range(_panels(layers, count, width, rule, nodes, weights)):
@@ -173,9 +179,9 @@ def _average(
 def _averages(
     kind: int, mean: float, width: float, spread: float, rule: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Return averages on grids and their cell: around each kink if the width is small, else on one.
+    """Return smoothed values of a factor on grids, and their cell.
 
-    The one is around the mean of the field.
+    There is a grid around each kink if the width is small, else one around the mean of the field.
     """
     if width == 0.0:
         return np.empty((0, 1)), 1.0
@@ -203,7 +209,7 @@ def _averaged(
     cell: float,
     rule: np.ndarray,
 ) -> float:
-    """E[factor(mean + shift + width t)] from the grids, ``mean`` that of the field."""
+    """Return E[factor(mean + shift + width t)] from the grids; ``mean`` is that of the field."""
     place = mean + shift
     if width == 0.0:
         return quadrature_factor(kind, place)
@@ -222,7 +228,7 @@ def _averaged(
 
 
 def _kinked_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
-    """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c and means b."""
+    """Return E[factor(kinds[0], x) factor(kinds[1], y)] for covariances c and means b."""
     kind_1, kind_2 = kinds
     c11, c12, c22 = c
     b1, b2 = b
@@ -244,7 +250,7 @@ def _kinked_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _T
 def _layers_of_first(
     layers: np.ndarray, kinds: _Kinds, triangle: _Ten, b: _Four, rule: np.ndarray
 ) -> int:
-    """Layers in the first t: kinks of the four fields, and where those of two meet."""
+    """Write layers of the first t, at kinks of fields and where two meet; return their number."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = triangle
     b1, b2, b3, b4 = b
     k2, k3, k4 = quadrature_kinks(kinds[1]), quadrature_kinks(kinds[2]), quadrature_kinks(kinds[3])
@@ -253,7 +259,7 @@ def _layers_of_first(
     count = _with_layers(layers, count, k2, b2, l21, l22, rule)
     count = _with_layers(layers, count, k3, b3, l31, rest3, rule)
     count = _with_layers(layers, count, k4, b4, l41, math.hypot(l42, last), rule)
-    # fields less what another explains of them beyond the first t
+    # residuals of fields given another one, beyond the first t
     if l22 > 0.0:
         r32, r42 = l32 / l22, l42 / l22
         field3, field4 = (
@@ -273,7 +279,7 @@ def _layers_of_first(
 def _layers_of_second(
     layers: np.ndarray, kinds: _Kinds, triangle: _Ten, shifts: _Three, rule: np.ndarray
 ) -> int:
-    """Return the same in the second t, given what the first one adds to the three later fields."""
+    """Write layers of the second t, given the means of the three later fields; return how many."""
     _, _, _, _, l22, l32, l42, l33, l43, l44 = triangle
     k3, k4 = quadrature_kinks(kinds[2]), quadrature_kinks(kinds[3])
     count = _with_layers(layers, 0, quadrature_kinks(kinds[1]), shifts[0], l22, 0.0, rule)
@@ -287,7 +293,7 @@ def _layers_of_second(
 
 
 def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
-    """Return the same of four factors and fields; c row by row, from the diagonal on."""
+    """Return the mean of four factors of four fields; c is row by row, from the diagonal on."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = triangle = _triangle4(c)
     kind_1, kind_2, kind_3, kind_4 = kinds
     b1, b2, b3, b4 = b
@@ -329,7 +335,7 @@ def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> flo
 
 
 def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> float:
-    """E[delta(x - place) factor(kind, y)] of fields with covariances c and means b."""
+    """Return E[delta(x - place) factor(kind, y)] of fields with covariances c and means b."""
     (c11, c12, c22), (b1, b2) = c, b
     l11 = _root_left(c11, c11)
     if l11 == 0.0:
@@ -340,7 +346,7 @@ def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> f
     density = math.exp(-0.5 * t * t) / (math.sqrt(2.0 * math.pi) * l11)
     kinks, mean, longer = quadrature_kinks(kind), b2 + l21 * t, rule.copy()
     layers, nodes, weights = np.empty((kinks.size, 2)), np.empty(_SITES), np.empty(_SITES)
-    # one factor and the Gaussian weight alone: eight points do for twice the length
+    # there is one factor and the Gaussian weight only: eight points suffice for twice the length
     longer[0] *= 2.0
     count = _with_layers(layers, 0, kinks, mean, l22, 0.0, longer)
     count = max(_panels(layers, count, l22, longer, nodes, weights), 0)
@@ -354,26 +360,26 @@ def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> f
 
 
 def kinks_of(kind: int) -> np.ndarray:
-    """Return places where a factor is not smooth."""
+    """Return the kinks of a factor of student (0 to 2) or teacher by its number."""
     if kind < 3:
         return STUDENT_KINKS
     return TEACHER_KINKS
 
 
 def kinks_alone(kind: int) -> np.ndarray:
-    """Return places where the only factor is not smooth."""
+    """Return the kinks of the only factor."""
     return own_kinks
 
 
 def kinks_or_other(kind: int) -> np.ndarray:
-    """Return places where one factor is not smooth, or those before it."""
+    """Return the kinks of the factor with this number, or of one with a lower number."""
     if kind == number:
         return own_kinks
     return other_kinks(kind)
 
 
 def _at_slope_jumps(kind: int, c: _Three, b: _Two) -> float:
-    """Return the part of half a curvature, of a first factor, that its kinks have."""
+    """Return the part of the mean of half a student's second derivative that kinks contribute."""
     rule, total = QUADRATURE_PAIR_RULE, 0.0
     for k in range(STUDENT_KINKS.size):
         if STUDENT_SLOPE_JUMPS[k] != 0.0:
@@ -383,7 +389,7 @@ def _at_slope_jumps(kind: int, c: _Three, b: _Two) -> float:
 
 
 def _at_jumps(kind: int, c: _Three, b: _Two) -> float:
-    """Return the part of a teacher's slope, of a second factor, that its jumps have."""
+    """Return the part of the mean of a teacher's slope that jumps contribute."""
     rule, total = QUADRATURE_PAIR_RULE, 0.0
     turned, biases = (c[2], c[1], c[0]), (b[1], b[0])
     for k in range(TEACHER_KINKS.size):

@@ -3,15 +3,14 @@ r"""Means of the forces of any loss over many fields: a lattice, and one variabl
 Where the variables are too many for a product of rules, or kinks and labels are surfaces in several
 of them, one variable is integrated to many digits for every point of a lattice in the others. It is
 the one along which the teacher's sum grows: along it labels and losses jump at points, which are
-looked for, so that means stay continuous in the covariance: lines without any take equal steps,
-others panels. The lattice has N points j (1, g, g²,
-…)/N + shift modulo 1, each coordinate τ of which becomes u = a log(τ/(1 - τ)); the Gaussian weight
-makes integrands periodic. Another shift gives another error of the same size, from which it is
-known (``docs/notes/losses.md``).
+searched for, so that means stay continuous in the covariance. Lines without jumps take equal steps,
+others panels. The lattice has N points j (1, g, g², …)/N + shift modulo 1, each coordinate τ of
+which becomes u = a log(τ/(1 - τ)); the Gaussian weight makes integrands periodic. Another shift
+gives another error of the same size, so that shifts measure the error (``docs/notes/losses.md``).
 
 Constants of the module: ``FORCE_LATTICE`` (0 N, 1 g, 2 a, 3 step in units of the fields, 4 reach of
 the fine variable, 5 its longest panel, 6 its longest step, 7 N, 8 g for more than three other
-variables, 9 whether the loss is steeper than activations may be). Text for modules.
+variables, 9 whether the loss is steeper than activations may be). Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from symderiv.numerics.quadratures.force_mean import (
     _turn,
 )
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Array = np.ndarray
     from symderiv.numerics.quadratures.force_mean import (
         EVEN,
@@ -54,9 +53,9 @@ if TYPE_CHECKING:  # what stands in the module
 
     FORCE_LATTICE = np.zeros(10)
 
-_MOST_BREAKS = 64  # of functions along the fine variable
-_MOST_FINE = 1024  # for its points
-_MOST_CHORDS = 80  # until a break is found; eight do where functions are smooth
+_MOST_BREAKS = 64  # places along the fine variable where the integrand is not smooth, at most
+_MOST_FINE = 1024  # points of the fine variable, at most
+_MOST_CHORDS = 80  # iterations of a root search; eight suffice where functions are smooth
 
 
 def _outputs_along(
@@ -66,7 +65,7 @@ def _outputs_along(
     v: np.ndarray,
     v_teacher: np.ndarray,
 ) -> tuple[float, float]:
-    """Return outputs of student and teacher at a place of the fine variable; not yet the sign."""
+    """Return the outputs of student and teacher (no sign taken) at a place of the fine variable."""
     K = v.size
     student, teacher = 0.0, 0.0
     for i in range(K):
@@ -79,7 +78,7 @@ def _outputs_along(
 def _jump_of(number: int, student: float, teacher: float, noise: float) -> float:
     """Return what changes its sign where the label does (number -1), or where the loss has a kink.
 
-    ``teacher`` is its output before a sign is taken of it.
+    ``teacher`` is the teacher's output before a sign is taken of it.
     """
     if number < 0:
         return teacher
@@ -107,8 +106,9 @@ def _root_along(
     line: tuple[_Array, _Array],
     outputs: tuple[_Array, _Array],
 ) -> float:
-    """Return where the sign of ``_jump_of`` changes between two places: by chords, every third
-    time halfway.
+    """Return where ``_jump_of`` changes its sign between two places.
+
+    Regula falsi with halved end values, and every third time bisection.
     """
     low, high = between
     below = _jump_at(number, low, noise, line, outputs)
@@ -142,16 +142,16 @@ def _breaks_along(
     table: tuple[_Array, _Array, _Array],
     breaks: np.ndarray,
 ) -> int:
-    """Return where anything is not smooth along the fine variable, ascending; returns how many.
+    """Write the places along the fine variable where the integrand is not smooth; return how many.
 
     Args:
-        count: How many points there are, equal steps between which jumps are looked for. A zero
+        count: The number of equally spaced points between which jumps are looked for. A zero
             counts as negative: labels of equal teachers change at a point exactly.
         noise: Label noise.
-        turn: The shift of a lattice, where panels end too: other panels show what they miss.
-        line, outputs: As in ``_along_fine``.
-        row, table: The points, and outputs there in the last array.
-        breaks: Where to write.
+        turn: The shift of the lattice; panels end there too, so that a shift changes the panels.
+        line, outputs: Fields as base + slope t, and output weights of students and teachers.
+        row, table: The points; the last array of the table has the outputs there.
+        breaks: Where the places are written, in ascending order.
     """
     (base, slope), K, found = line, outputs[0].size, 0
     reach = float(FORCE_LATTICE[4])
@@ -183,8 +183,9 @@ def _breaks_along(
 
 
 def _fine_panels(breaks: np.ndarray, count: int, longest: float, row: np.ndarray) -> int:
-    """Return points (row 0) and Gaussian weights (row 1) in panels between breaks; returns how
-    many.
+    """Write points (row 0) and Gaussian weights (row 1) in panels between breaks.
+
+    Return their number, -1 if too many.
     """
     reach = float(FORCE_LATTICE[4])
     used, begin = 0, -reach
@@ -206,8 +207,9 @@ def _fine_panels(breaks: np.ndarray, count: int, longest: float, row: np.ndarray
 
 
 def _equal_fine(step: float, turn: float, row: np.ndarray) -> int:
-    """Return equal steps (row 0) and their Gaussian weights (row 1); returns how many, -1 if too
-    many.
+    """Write equal steps (row 0) and their Gaussian weights (row 1).
+
+    Return their number, -1 if too many.
     """
     half = math.ceil(float(FORCE_LATTICE[4]) / step)
     if 2 * half + 1 > row.shape[1]:
@@ -219,7 +221,7 @@ def _equal_fine(step: float, turn: float, row: np.ndarray) -> int:
 
 
 def _lattice_point(j: int, points: int, generator: int, turn: float, u: np.ndarray) -> float:
-    """Write the variables of a point of the lattice; return its weight, times their number."""
+    """Write the variables of one lattice point; return its weight times the number of points."""
     stretch = float(FORCE_LATTICE[2])
     weight, multiple = 1.0, 1
     for c in range(u.size):
@@ -269,12 +271,12 @@ def _along_fine(
     """Add the points of the fine variable; return what they add to error and loss.
 
     Args:
-        fine: How many there are.
+        fine: The number of points.
         numbers: The weight of the other variables, label noise, and the chance of a flip.
-        row, table: Points and weights, and what ``_units_at_points`` writes.
-        moved: Mean forces, and these times the variable.
-        rates: Those of the network; what other variables multiply is left out.
-        valued: Whether the loss is wanted.
+        row, table: Points and weights, and the output of ``_units_at_points``.
+        moved: Where mean forces and their first moments along the variable are written.
+        rates: The rates of the network; only dv and Gamma are added to.
+        valued: Whether the mean loss is computed.
     """
     (weight, shift, flip), (values, slopes, out), (whole, first) = numbers, table, moved
     dv, Gamma = rates[1], rates[3]
@@ -301,7 +303,7 @@ def _along_fine(
 
 
 def _along_teacher(factor: np.ndarray, v_teacher: np.ndarray) -> np.ndarray:
-    """Return the axis of a reflection after which the teacher's sum grows along one variable."""
+    """Return the axis of a reflection that turns the teacher's sum along the first variable."""
     n = factor.shape[0]
     along = np.zeros(n)
     for m in range(v_teacher.size):
@@ -311,7 +313,7 @@ def _along_teacher(factor: np.ndarray, v_teacher: np.ndarray) -> np.ndarray:
 
 
 def _fine_steps(network: _Network, slope: np.ndarray) -> tuple[float, float]:
-    """Return the step, and the longest panel, along fields that grow like ``slope``."""
+    """Return the step and the longest panel along a variable with these slopes of the fields."""
     longest, together = 0.0, 0.0
     for i in range(slope.size):
         longest = max(longest, abs(slope[i]))
@@ -325,7 +327,7 @@ def _fine_steps(network: _Network, slope: np.ndarray) -> tuple[float, float]:
 
 
 def _size_of_lattice(dimensions: int) -> tuple[int, int]:
-    """Return how many points the lattice has in so many variables, and its generator."""
+    """Return the number of points of the lattice in this many variables, and its generator."""
     if dimensions < 2:
         return 251, 1
     kind = 0 if dimensions < 4 else 7
@@ -335,7 +337,7 @@ def _size_of_lattice(dimensions: int) -> tuple[int, int]:
 def _lattice_forces(
     network: _Network, numbers: _Three, rates: _Rates, valued: bool
 ) -> tuple[float, float]:
-    """Add up as ``_forces`` does, for any number of fields."""
+    """Write the rates of a network as ``_forces`` does, for any number of fields."""
     (covariance, biases, v, v_teacher), (noise, flip, turn) = network, numbers
     moments, _, db, Gamma = rates
     K, n = v.size, covariance.shape[0]
@@ -355,7 +357,7 @@ def _lattice_forces(
         return math.nan, math.nan
     u, base, error, loss = np.zeros(dimensions), np.zeros(n), 0.0, 0.0
     line, outputs, moved = (base, slope), (v, v_teacher), (np.zeros(K), np.zeros(K))
-    # points come in pairs of opposite signs, of which every mean has the same
+    # points come in pairs of opposite signs, which contribute equally to every mean
     half = EVEN == 1 and turn == 0.0
     for j in range(points // 2 + 1 if half else points):
         weight = _lattice_point(j, points, generator, turn, u)
@@ -385,7 +387,7 @@ def _lattice_forces(
             for c in range(1, n):
                 moments[i, c] += moved[0][i] * u[c - 1]
     if EVEN:
-        db[:] = 0.0  # forces are odd
+        db[:] = 0.0  # forces are odd, so their means vanish
     for i in range(K):
         for e in range(i):
             Gamma[e, i] = Gamma[i, e]

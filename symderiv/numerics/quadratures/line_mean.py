@@ -5,7 +5,7 @@ With x = σ t and y = a t + s ξ the mean is that of f(σ t) F(a t), where F(y) 
 s (``plane_lines``).
 
 ``rule`` is a constant of the module: 7 points of a piece of usual length; the numbers before are
-those of ``kinked_mean``. Text for modules.
+those of ``kinked_mean``. Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from symderiv.numerics.quadratures.plane_lines import (
 from symderiv.numerics.quadratures.smoothed import _TABLE, _placed, _powers, _smoothed_table
 from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import _Three, _Two, quadrature_factors
 
 
 def _line_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
-    """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c, without biases."""
+    """Return E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c, without
+    biases.
+    """
     own, numbers = np.empty(2, np.int64), np.ones(9)
     own[0], own[1] = kinds[0], kinds[1]
     several = _most_kinks(own)

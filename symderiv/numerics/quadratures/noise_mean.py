@@ -1,10 +1,10 @@
 r"""All means of four factors in the noise of a rule, in one pass for each pair of students.
 
-They are E[g'(x_i) g'(x_j) f(z) f(w)], with z and w any two of all fields and f the activation of
-their network. For every pair i < j one grid goes over the plane of x_i and x_j (over a line if
-there is one student); each other field has its rows there (see ``smooth_mean``) and the mean of its
-square. All means of the pair, and those with the square of either slope, are sums over the same
-points. Text for modules.
+They are E[g'(x_i) g'(x_j) f(z) f(w)], where z and w are any two of all fields and f is the
+activation of their network. For every pair i < j one grid covers the plane of x_i and x_j (a line
+if there is one student); each other field has rows of conditional coefficients there (see
+``smooth_mean``) and the mean of its square. All means of the pair, and those with the square of
+either slope, are sums over the same points. Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from symderiv.numerics.quadratures.smooth_mean import (
 )
 from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Array = np.ndarray
     _Fields = tuple[_Array, _Array, _Array, _Array, _Array]
     _FourArrays = tuple[_Array, _Array, _Array, _Array]
@@ -46,8 +46,10 @@ def _all_fields(Q: np.ndarray, R: np.ndarray, T: np.ndarray) -> np.ndarray:
 
 
 def _parts_in_plane(covariance: np.ndarray, i: int, j: int) -> np.ndarray:
-    """Return what the two t of the plane of two fields add to every field, and what is left:
-    rows of three numbers. One t is enough if i = j.
+    """Return coefficients of every field along the two t of the plane of fields i and j.
+
+    The third number of each row is the standard deviation of the residual. If i = j, one t
+    suffices.
     """
     count = covariance.shape[0]
     parts = np.zeros((count, 3))
@@ -71,7 +73,7 @@ def _parts_in_plane(covariance: np.ndarray, i: int, j: int) -> np.ndarray:
 
 
 def _correlation_left(covariance: np.ndarray, parts: np.ndarray, a: int, b: int) -> float:
-    """Return the correlation of what is left of two fields."""
+    """Return the correlation of the residuals of two fields."""
     both = parts[a, 2] * parts[b, 2]
     if both == 0.0:
         return 0.0
@@ -82,9 +84,9 @@ def _correlation_left(covariance: np.ndarray, parts: np.ndarray, a: int, b: int)
 def _orders_of(
     rule: np.ndarray, covariance: np.ndarray, parts: np.ndarray, orders: np.ndarray
 ) -> int:
-    """Write how many orders of what is left of two fields their means have; return the most.
+    """Write how many orders the means of two fields need in their residuals; return the most.
 
-    On the diagonal stands the most that any mean of a field has.
+    On the diagonal stands the most that any mean of a field needs.
     """
     count, highest = parts.shape[0], 1
     for a in range(count):
@@ -106,14 +108,14 @@ def _means_of_pair(
     means: np.ndarray,
     slopes: np.ndarray,
 ) -> None:
-    """Write means over all points of the plane of two fields.
+    """Write all means with the slopes of two fields, as sums over the plane of these fields.
 
     Args:
-        rule: The numbers.
+        rule: The numbers of the rule.
         covariance, biases: The covariance and the means of all fields.
-        pair: The two fields, or one of them twice, and how many fields are of students.
+        pair: The two fields, or one of them twice, and the number of students.
         means: Shape (3, fields, fields): E[S f(z_a) f(z_b)] where S is the square of the first
-            slope, both, and the square of the second one.
+            slope, the product of both, or the square of the second one.
         slopes: E[S].
     """
     (i, j, students), count = pair, covariance.shape[0]
@@ -156,7 +158,7 @@ def _spread(
     means_of_both: np.ndarray,
     means_of_teachers: np.ndarray,
 ) -> None:
-    """Write the means of a pair of students to their places."""
+    """Write the means of one pair of students to their places in the arrays of all means."""
     (i, j), K = pair, means_of_both.shape[0]
     M = means_of_both.shape[3]
     for a in range(K):
@@ -173,7 +175,7 @@ def _spread(
 def _noise_means(rule: np.ndarray, fields: _Fields, means: _FourArrays) -> None:
     """Write means of four factors, and of the two slopes alone.
 
-    ``fields`` are their covariances and biases.
+    ``fields`` are the arrays Q, R, T and the biases of students and teachers.
     """
     Q, R, T, student_biases, teacher_biases = fields
     of_students, of_both, of_teachers, of_slopes = means

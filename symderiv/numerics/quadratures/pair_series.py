@@ -1,8 +1,8 @@
 r"""All means of two factors of a rule, in one pass over its fields.
 
-They are sums over Hermite polynomials (see ``smooth_mean``), of which each depends on one field and
-one factor: the series of all fields and factors are computed together, columns of one table. Text
-for modules.
+They are sums over Hermite polynomials (see ``smooth_mean``), of products of coefficients that
+depend on one field and one factor each: the series of all fields and factors are computed together,
+as columns of one table. Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from symderiv.numerics.quadratures.noise_mean import _all_fields
 from symderiv.numerics.quadratures.smooth_mean import _correlation_of, _orders, _series
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Fields = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     _Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
     _Pair = tuple[np.ndarray, np.ndarray]
@@ -25,7 +25,9 @@ if TYPE_CHECKING:  # what stands in the module
 def _terms_of_pairs(
     rule: np.ndarray, covariance: np.ndarray, correlations: np.ndarray, counts: np.ndarray
 ) -> int:
-    """Write the correlations of fields, and how many terms their means have; return the most."""
+    """Write the correlations of all pairs of fields and the numbers of terms they need; return the
+    most.
+    """
     most = 1
     for a in range(covariance.shape[0]):
         width = math.sqrt(max(covariance[a, a], 0.0))
@@ -41,10 +43,11 @@ def _terms_of_pairs(
 def _columns_of(
     covariance: np.ndarray, biases: tuple[np.ndarray, np.ndarray], fields: np.ndarray
 ) -> np.ndarray:
-    """Return factors of all columns of series, and whose products are wanted; write their fields.
+    """Return the factor of each column of series, and with which column its product is wanted.
 
-    Students have three columns each: values, slopes, and halves of second derivatives, whose
-    products are those with values. Teachers behind them have two.
+    Standard deviation and mean of each column's field are written to ``fields``. A student has
+    three columns: value, slope, and half of the second derivative, whose product is that with the
+    value. Teachers follow, with two columns each.
     """
     K, M = biases[0].size, biases[1].size
     numbers = np.empty((2, 3 * K + 2 * M), np.int64)
@@ -59,8 +62,9 @@ def _columns_of(
 
 
 def _products(series: np.ndarray, first: int, second: int, correlation: float, count: int) -> _Four:
-    """Return means of values, of slopes, of the first curvature and the second value, and the other
-    way round; of two fields, whose columns begin at such places.
+    """Return means of two values, two slopes, first curvature and second value, and the reverse.
+
+    The columns of the two fields begin at ``first`` and ``second``.
     """
     values = slopes = curvatures = others = 0.0
     power = 1.0
@@ -80,7 +84,7 @@ def _pair_means(
 ) -> None:
     """Write means of two values, two slopes, and half a second derivative and a value.
 
-    ``fields`` are their covariances and biases. First come means of students, then those of a
+    ``fields`` are the arrays Q, R, T and the biases. First come means of students, then those of a
     student and a teacher, and of teachers.
     """
     Q, R, T, student_biases, teacher_biases = fields
@@ -90,7 +94,7 @@ def _pair_means(
     most = _terms_of_pairs(rule, covariance, correlations, counts)
     of_columns, own = np.empty((2, columns)), np.empty(columns)
     numbers = _columns_of(covariance, (student_biases, teacher_biases), of_columns)
-    # one more entry may be read behind the last column
+    # teachers have no third column, but their products read one entry behind the last column
     series = np.empty((most, 8 * (columns // 8 + 1)))
     _series(rule, numbers, of_columns, series, own)
     for a in range(K):

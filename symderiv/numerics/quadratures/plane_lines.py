@@ -1,9 +1,9 @@
 r"""Points of a line where factors have kinks, or layers where they are nearly kinks.
 
-A line of t is cut where factors have their kinks and where a kink is seen over a width. In each
+A line of t is cut where factors have their kinks and where a kink is smoothed over a width. In each
 piece t = c ± w sinh(u) from its end c, with w that width or the scale on which factors vary, and
 Gauss' rule in u: the number of points grows with the logarithm of w. Numbers of the ``rule`` are
-those of ``plane_mean``. Text for modules.
+those of ``plane_mean``. Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ import numpy as np
 
 from symderiv.numerics.nodes import _HALF_LINES, _LEGENDRES
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import _Three
 
     def quadrature_kinks(kind: int) -> np.ndarray:
-        """Return places where a factor is not smooth."""
+        """Return the places where a factor is not smooth."""
         return np.zeros(kind)
 
 
 _LINE = 6000  # points of a line, at most
-_SMOOTH = 0.6  # layers wider than this, in t, are no layers
+_SMOOTH = 0.6  # wider layers, in t, need no cut
 _NO_CUT = 100.0
-_FAR = 2.0  # from a cut, in t, its layer is of no concern
-_STILL = 0.36  # points of a half line where fields stand still, in those of a piece
-_MOVED = 1.0  # and how many more as they move
+_FAR = 2.0  # farther from a cut, in t, its layer does not matter
+_STILL = 0.36  # points of a half line where fields do not move, relative to those of a piece
+_MOVED = 1.0  # how many more are needed for each unit by which fields move
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 
 
 def _most_kinks(kinds: np.ndarray) -> int:
-    """Return how many kinks a factor has at most, and at least one."""
+    """Return the largest number of kinks of any factor, at least one."""
     most = 1
     for a in range(kinds.size):
         most = max(most, quadrature_kinks(kinds[a]).size)
@@ -41,7 +41,9 @@ def _most_kinks(kinds: np.ndarray) -> int:
 
 
 def _write_kinks(kinds: np.ndarray, kinks: np.ndarray) -> None:
-    """Write kinks of factors in rows: the last one again where there are fewer, zero for none."""
+    """Write the kinks of each factor to a row, padded with the last one, or with zeros if there is
+    none.
+    """
     for a in range(kinds.size):
         own = quadrature_kinks(kinds[a])
         for k in range(kinks.shape[1]):
@@ -49,7 +51,9 @@ def _write_kinks(kinds: np.ndarray, kinks: np.ndarray) -> None:
 
 
 def _cut(cuts: np.ndarray, count: int, place: float, width: float) -> int:
-    """Add a cut in the order of places, or narrow the one that is there; return their number."""
+    """Insert a cut in the order of places, or narrow the one that is there; return the number of
+    cuts.
+    """
     n = 0
     while n < count and cuts[n, 0] < place - 1e-9:
         n += 1
@@ -70,10 +74,11 @@ def _cut_at(
     rule: np.ndarray,
     counted: float,
 ) -> int:
-    """Add where a field of mean, slope and rest meets its kinks.
+    """Add cuts where a field of given mean, slope and residual meets its kinks; return their
+    number.
 
-    The last row of the cuts says how far fields move with t at most, in units of what they vary on;
-    its second number leaves layers out that are cut.
+    The last row of the cuts gets the largest rate at which fields move with t, in units of the
+    scale on which factors vary; its second number leaves out layers that have a cut.
     """
     mean, slope, rest = field
     if slope == 0.0:
@@ -88,7 +93,7 @@ def _cut_at(
         cuts[last, 0] = max(cuts[last, 0], moved)
         cuts[last, 1] = max(cuts[last, 1], moved if none else counted / own)
         if not none:
-            # a kink proper is as wide as what is behind it
+            # what matters at a true kink is the scale of the smooth function beside it
             count = _cut(cuts, count, place, min(2.5 * width, own) if layer else own)
     return count
 
@@ -101,7 +106,10 @@ def _cut_where_met(
     field: _Three,
     rule: np.ndarray,
 ) -> int:
-    """Add where kinks of two fields meet; the field is one less ``ratio`` times the other."""
+    """Add cuts where kinks of two fields meet; return the number of cuts.
+
+    ``field`` is mean, slope and residual of the first field less ``ratio`` times the other.
+    """
     (own, others), (mean, slope, rest) = kinks, field
     for k in range(others.size):
         moved = mean + ratio * others[k], slope, rest
@@ -120,7 +128,7 @@ def _piece(
 ) -> int:
     """Add points and weights between two places, denser towards ``start``; return their number.
 
-    Layers wider than ``_FAR`` are no reason for it: points would be scarce where the weight is.
+    Layers wider than ``_FAR`` do not make points denser: these would be scarce where the weight is.
     """
     length, dense = abs(end - start), width < _FAR
     if length < 1e-12:
@@ -128,7 +136,7 @@ def _piece(
     sign = 1.0 if end > start else -1.0
     reach, ratio = length, length / width
     if dense:
-        # as asinh, which takes longer
+        # asinh(ratio), which takes longer as a call
         reach = math.log(ratio + math.sqrt(ratio * ratio + 1.0))
     usual = max(0.35 + 0.09 * length, 0.145 * length)
     if dense:
@@ -138,7 +146,7 @@ def _piece(
     row = max(math.ceil(0.5 * size / parts) - 2, 0)
     half, first, count = 0.5 * reach / parts, at, 4 + 2 * row
     if at + parts * count > line.shape[1]:
-        # no room: a mean that is not a number ends a run, one of part of a line would be wrong
+        # no room: NaN ends a run, but the mean over a part of the line would be wrong silently
         line[0, 0], line[1, 0] = math.nan, math.nan
         return max(at, 1)
     for k in range(parts):
@@ -166,13 +174,14 @@ def _piece(
 
 
 def _power_of_e(x: float) -> float:
-    """Return exp(x) of a number up to 35 in modulus; without branches, so that compilers take many
-    numbers at once. The error is a hundred roundings.
+    """Return exp(x) for |x| up to 35, with an error of a hundred roundings.
+
+    There are no branches, so that compilers compute many numbers at once.
     """
     y = x * (1.0 / 64.0)
     z = y * y
-    # Taylor's series to the thirteenth power, of the 64th root: even and odd powers do not wait
-    # for each other
+    # Taylor's series of the 64th root up to the thirteenth power; even and odd powers are
+    # separate, so that they are computed in parallel
     even = (1.0 / 479001600.0 * z + 1.0 / 3628800.0) * z + 1.0 / 40320.0
     even = (((even * z + 1.0 / 720.0) * z + 1.0 / 24.0) * z + 0.5) * z + 1.0
     odd = (1.0 / 6227020800.0 * z + 1.0 / 39916800.0) * z + 1.0 / 362880.0
@@ -184,12 +193,14 @@ def _power_of_e(x: float) -> float:
 
 
 def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line: np.ndarray) -> int:
-    """Write points and weights of one t, given the square of the distance of the others."""
+    """Write points and weights of one t, given the squared distance of the others; return their
+    number.
+    """
     reach = math.sqrt(max(rule[2] * rule[2] - radius, 0.0))
     if reach < 0.1:
         return 0
     share = math.sqrt(max(1.0 - 0.5 * radius / rule[1], 0.1))
-    # what is close to a layer varies with it
+    # a cut close to a layer is as narrow as their distance plus the layer's width
     for n in range(1, count):
         gap = cuts[n, 0] - cuts[n - 1, 0]
         cuts[n, 1] = min(cuts[n, 1], cuts[n - 1, 1] + gap)
@@ -214,7 +225,7 @@ def _points(cuts: np.ndarray, count: int, radius: float, rule: np.ndarray, line:
 
 
 def _closer(share: float, moved: np.ndarray) -> float:
-    """Return a share of points where layers that are too wide to be cut ask for more."""
+    """Return the share of points, increased where layers too wide for a cut need more."""
     return share * (1.0 + 0.3 * max(min(float(moved[1]), 2.0) - 0.6, 0.0))
 
 
@@ -227,8 +238,10 @@ def _to_the_end(
     line: np.ndarray,
     at: int,
 ) -> int:
-    """Add points from the last cut to where a line ends; where fields move little, by a rule for
-    the Gaussian weight of a half line, that begins behind layers.
+    """Add points from the last cut to the end of a line; return their number.
+
+    Where fields move little, behind layers, they are those of a rule for the Gaussian weight of a
+    half line.
     """
     place, width = cut[0], cut[1]
     sizes = _HALF_LINES.shape[0]
@@ -260,7 +273,9 @@ def _to_the_end(
 def _from_cut(
     cut: np.ndarray, end: float, rule: np.ndarray, share: float, line: np.ndarray, at: int
 ) -> int:
-    """Add points from a cut to a place; away from the cut, they are no farther apart than usual."""
+    """Add points from a cut to a place, with the usual spacing away from the cut; return their
+    number.
+    """
     place, width = cut[0], cut[1]
     if abs(end - place) > 1.5 * _FAR and width < _FAR:
         near = place + math.copysign(_FAR, end - place)

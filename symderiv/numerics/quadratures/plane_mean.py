@@ -1,26 +1,29 @@
 r"""Means of four factors with kinks, over points of the plane of two fields.
 
 The first two fields span a plane, with independent t1 and t2 of variance one. Given these, another
-field is y + s ξ; its factor counts as F(y) = E[f(y + s ξ)] (``smoothed``), two others as
+field is y + s ξ with the residual s ξ; its factor counts as F(y) = E[f(y + s ξ)] (``smoothed``),
+two others as
 
     E[f(y + s ξ) g(z + r ζ)] = E[F(y + a η) G(z ± b η)],
 
-where ρ is the correlation of ξ and ζ, F and G average over what is left of the fields when they
-share η, of variances s² (1 - |ρ|) and r² (1 - |ρ|), and a² = s² |ρ|, b² = r² |ρ|. F and G vary on
-scales of a/√|ρ|, so that Gauss-Hermite rules do for moderate ρ. For small ρ it is the sum over
-ρ^n f^n g^n of means with orthonormal polynomials, of which derivatives of averages over all of the
-rest give a few. Others are integrated along lines (``across_mean``), and nearly aligned rests of
-fields that are nearly in the plane over that of the second field, in pieces.
+where ρ is the correlation of ξ and ζ, F and G average over the part of the residuals that is not
+shared, of variances s² (1 - |ρ|) and r² (1 - |ρ|), η is the shared part, and a² = s² |ρ|, b² = r²
+|ρ|. F and G vary on scales of a/√|ρ|, so that Gauss-Hermite rules suffice for moderate ρ. For small
+ρ the mean is the sum over ρ^n f^n g^n of means with orthonormal polynomials, of which derivatives
+of averages over the whole residual give a few. Other pairs are integrated along lines
+(``across_mean``), and nearly aligned residuals of fields that are nearly in the plane over that of
+the second field, in pieces.
 
 The lines of t1 and t2 are cut where factors of the plane have their kinks and where other factors
-are nearly in the plane: a kink of y is seen over a width s (``plane_lines``). Kinks of a factor are
-in a row; places of its field are distances from the first one.
+are nearly in the plane: a kink of y is smoothed over a width s (``plane_lines``). Kinks of a factor
+are in a row; places of its field are distances from the first one.
 
-``rule`` is a constant of the module: 0 points of a piece of usual length, 1 what is negligible, in
-exponents, 2 reach in t, 3 scale on which factors vary away from kinks, 4 widths below are none, 5
-whether no mean changes when all fields change their signs, 6 correlations of rests below are summed
-over η, 7 what is negligible among polynomials, 8 rests are none whose products with others are a
-smaller part of what a field has in the plane. Text for modules.
+``rule`` is a constant of the module: 0 points of a piece of usual length, 1 minus the logarithm of
+what is negligible, 2 reach in t, 3 scale on which factors vary away from kinks, 4 widths below
+count as zero, 5 whether no mean changes when all fields change their signs, 6 correlations of
+residuals below are summed over η, 7 as 1 for polynomials, 8 residuals count as zero if their
+products with others are a smaller part of the field's size in the plane. Pasted into generated
+modules.
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ from symderiv.numerics.quadratures.smoothed import (
 )
 from symderiv.numerics.quadratures.tensor_mean import _root_left
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import (
         _Four,
         _Kinds,
@@ -72,11 +75,11 @@ if TYPE_CHECKING:  # what stands in the module
 
 
 _MOST_ETA = 8.5
-_MEETING = 0.6  # kinks of fields with such correlations of rests, and higher ones, meet
+_MEETING = 0.6  # lines are cut where kinks of two fields meet if residuals are correlated by more
 _ETAS = 1000
 _MOST_ORDERS = 11
-_LEFT_OUT = 2.0  # correlation of rests that are integrated along lines
-_NOT_ASKED = 3.0  # the same on the diagonal, where nobody asks for the mean of one field
+_LEFT_OUT = 2.0  # marks, in place of a correlation, residuals that are integrated along lines
+_NOT_ASKED = 3.0  # marks, on the diagonal, means of a single field that are not asked for
 
 
 def _cuts_of_first(
@@ -87,7 +90,10 @@ def _cuts_of_first(
     cuts: np.ndarray,
     rule: np.ndarray,
 ) -> int:
-    """Write where the line of t1 is cut: kinks of all fields, and where those of two meet."""
+    """Write the cuts of the line of t1: kinks of all fields, and where kinks of two fields meet.
+
+    Return their number.
+    """
     i, fields = pair[0], parts.shape[0]
     cuts[:] = 0.0
     count = _cut_at(cuts, 0, kinks[i], (0.0, parts[i, 0], 0.0), rule, 1.0)
@@ -101,7 +107,7 @@ def _cuts_of_first(
                 own = parts[b, 1] ** 2 + parts[b, 2] ** 2
                 both = parts[a, 1] * parts[b, 1] + rests[a, b] * parts[a, 2] * parts[b, 2]
                 if own > 0.0:
-                    # field a less what field b explains of it beyond t1
+                    # residual of field a given field b, both beyond t1
                     ratio = both / own
                     square = parts[a, 1] ** 2 + parts[a, 2] ** 2
                     rest = _root_left(square - both * ratio, 4.0 * square)
@@ -120,7 +126,7 @@ def _cuts_of_second(
     cuts: np.ndarray,
     rule: np.ndarray,
 ) -> int:
-    """Write where the line of t2 at one t1 is cut."""
+    """Write the cuts of the line of t2 given t1; return their number."""
     i, count = pair[0], 0
     cuts[:] = 0.0
     for a in range(parts.shape[0]):
@@ -139,9 +145,9 @@ def _cuts_of_second(
 
 
 def _few_orders(correlation: float, negligible: float) -> int:
-    """Return how many orders of two rests count; zero for too many.
+    """Return how many orders of two residuals matter, or zero if these are too many.
 
-    Those of a function that jumps fall like n^(-3/4).
+    The coefficients of a function that jumps fall like n^(-3/4).
     """
     both, enough, power = abs(correlation), math.exp(-0.95 * negligible), 1.0
     for n in range(1, _MOST_ORDERS + 1):
@@ -152,7 +158,7 @@ def _few_orders(correlation: float, negligible: float) -> int:
 
 
 def _shared_points(correlation: float, negligible: float, line: np.ndarray) -> int:
-    """Write points and weights of η for two rests with this correlation; return their number."""
+    """Write points and weights of η for two residuals of this correlation; return how many."""
     both, enough = abs(correlation), 0.95 * negligible
     if both < 1e-14:
         line[0, 0], line[1, 0] = 0.0, 1.0
@@ -177,8 +183,10 @@ def _shared_rests(
     places: tuple[np.ndarray, np.ndarray],
     values: np.ndarray,
 ) -> None:
-    """Write E[f(y + s ξ) g(z + r ζ)] at points; ``places`` are distances of y and z from their
-    kinks, ``rests`` are s, r and the correlation of ξ and ζ, and tables are of F and G.
+    """Write E[f(y + s ξ) g(z + r ζ)] at points, as sums over η.
+
+    ``places`` are distances of y and z from their kinks, ``rests`` are s, r and the correlation of
+    ξ and ζ, and ``tables`` are those of F and G.
     """
     width1, width2, correlation = rests
     root, count = math.sqrt(abs(correlation)), values.size & _BITS
@@ -206,8 +214,10 @@ def _aligned_rests(
     squares: np.ndarray,
     values: np.ndarray,
 ) -> None:
-    """Write the same for nearly aligned rests, at points with these squares of their distances;
-    the table is of f given the second field, ``factors`` are both and their kinks.
+    """Write E[f(y + s ξ) g(z + r ζ)] for nearly aligned residuals, by pieces of the line of ζ.
+
+    ``squares`` are squared distances of the points from the origin, ``table`` is that of f averaged
+    given the second field, ``factors`` are the numbers of both factors and their kinks.
     """
     kind1, kind2, kinks1, kinks2 = factors
     width1, width2, correlation = rests
@@ -224,7 +234,7 @@ def _aligned_rests(
         cut_count = _cut_at(cuts, cut_count, kinks1, (first, shift, left), rule, 1.0)
         count, moved = 0, cuts[cuts.shape[0] - 1, 0]
         if cut_count == 0:
-            # far from all kinks a few points do, and most points are
+            # far from all kinks, as most points are, a few points suffice
             count = _slow_points(moved, rule[1], rule[2] * rule[2] - squares[p], line)
         if count == 0:
             count = _points(cuts, cut_count, squares[p], rule, line)
@@ -251,7 +261,9 @@ def _rest_tables(
     far: tuple[float, float],
     tables: np.ndarray,
 ) -> None:
-    """Write the tables that the mean of two rests needs; ``far`` is how far fields go without."""
+    """Write the tables for the mean of two residuals; ``far`` is how far the fields move in the
+    plane.
+    """
     kind1, kind2, kinks1, kinks2 = factors
     width1, width2, correlation = rests
     both = abs(correlation)
@@ -275,9 +287,11 @@ def _tables_of_plane(
     tables: np.ndarray,
     of_rests: np.ndarray,
 ) -> None:
-    """Write tables of all fields that are not in a plane, and of each two of them whose rests share
-    η or are nearly aligned; ``factors`` are theirs with the kinks, ``of_two`` are correlations of
-    rests and orders.
+    """Write tables of fields outside the plane, and of pairs whose residuals share η or are
+    aligned.
+
+    ``factors`` are the factors and kinks of all fields, ``of_two`` are correlations and orders of
+    the residuals.
     """
     (kinds, kinks), (rests, orders) = factors, of_two
     fields = parts.shape[0]
@@ -295,7 +309,7 @@ def _tables_of_plane(
 
 
 def _cuts_at_most(kinks: np.ndarray) -> int:
-    """Return how many rows of cuts a line needs."""
+    """Return how many rows an array of cuts of a line needs."""
     most = kinks.size * kinks.size
     return most + 2
 
@@ -306,7 +320,7 @@ def _line_of_second(
     rule: np.ndarray,
     line: np.ndarray,
 ) -> int:
-    """Write points and weights of t2 at one t1; return their number."""
+    """Write points and weights of t2 given t1; return their number."""
     pair, parts, rests, kinks = plane
     if parts[pair[1], 1] == 0.0:
         line[0, 0], line[1, 0] = 0.0, 1.0
@@ -323,7 +337,8 @@ def _line_of_second(
 
 
 def _slow_points(moved: float, negligible: float, room: float, line: np.ndarray) -> int:
-    """Write Gauss-Hermite points for fields that move little; return zero if they move much.
+    """Write Gauss-Hermite points for fields that move little; return their number, 0 if they move
+    much.
 
     Points whose squares are not below ``room`` are left out: tables of factors end before them.
     """
@@ -350,10 +365,10 @@ def _values_on_line(
     places: np.ndarray,
     values: np.ndarray,
 ) -> None:
-    """Write the average of every field's square, and f^n, at distances from their kinks.
+    """Write averages of each field's squared factor, and f^n, at distances from the kinks.
 
-    ``factors`` are those of all fields with their kinks, ``tables`` theirs, their speeds, and how
-    many n are needed.
+    ``factors`` are the factors of all fields and their kinks, ``tables`` the tables, their speeds,
+    and the numbers of orders n.
     """
     (kinds, kinks), count = factors, places.shape[1]
     at, x = np.empty(count, np.int64), np.empty(count)
@@ -371,7 +386,7 @@ def _values_on_line(
                 _powers(tables[0][a], 0, at, x, values[1, a])
         else:
             kink = kinks[a, 0]
-            # one field of a plane stands still along the line
+            # the first field of the plane is constant along the line
             still = count > 0 and places[a, 0] == places[a, count - 1]
             for p in range(count):
                 x[p] = places[a, p] + kink
@@ -388,8 +403,9 @@ def _values_on_line(
 def _weights_along(
     slopes: tuple[int, int], fields: _Three, line: np.ndarray, weights: np.ndarray
 ) -> None:
-    """Write the weights of a line times the square of the first slope, both slopes, and the square
-    of the second one; ``fields`` are that of the first slope, the start of the other and its step.
+    """Write weights of a line times the first slope squared, both slopes, and the second squared.
+
+    ``fields`` are the first field, and start and rate of the second one along the line.
     """
     slope1, count = quadrature_factor(slopes[0], fields[0]), weights.shape[1]
     places, slope2 = np.empty(count), np.empty(count)
@@ -410,17 +426,17 @@ def _add_line(
     weights: np.ndarray,
     means: np.ndarray,
 ) -> None:
-    """Add what the points of a line contribute to all means.
+    """Add the contributions of the points of a line to all means.
 
     Args:
-        rule: The numbers.
-        fields_of: Factors of all fields, their kinks, parts in the plane, correlations of rests;
-            two fields with a correlation above one are left out.
-        of_rests: Points of η, their numbers, tables, and orders, for each two fields.
-        on_line: Distances from first kinks, averages of squares and f^n, and squares of distances
+        rule: The numbers of the rule.
+        fields_of: Factors of all fields, their kinks, parts in the plane, and correlations of
+            residuals; pairs with a correlation above one are left out.
+        of_rests: Points of η, their numbers, tables, and orders, for every pair of fields.
+        on_line: Distances from first kinks, averages of squares and f^n, and squared distances
             from the origin.
         weights: Weights of points times slopes.
-        means: What is added to.
+        means: The sums, shape (3, fields, fields).
     """
     (kinds, kinks, parts, rests), (etas, sizes, tables, orders) = fields_of, of_rests
     places, values, squares = on_line
@@ -466,10 +482,11 @@ def _how_rests_go(
     pair: tuple[int, int],
     of_two: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
-    """Write how means of each two rests are computed; return the most orders of any.
+    """Choose how the mean of every pair of residuals is computed; return the most orders of any
+    pair.
 
-    They are correlations of rests, orders (one for independent rests, zero for too many, on the
-    diagonal the most of a field), how many points of η there are, and these points.
+    ``of_two`` are written: correlations of residuals, orders (1 for independent residuals, 0 for
+    too many, on the diagonal the most of a field), numbers of points of η, and these points.
     """
     (rests, orders, sizes, etas), most = of_two, 1
     orders[:], rests[:], sizes[:] = 1, 0.0, 0
@@ -488,8 +505,10 @@ def _how_rests_go(
 
 
 def _leave_out_means(first: int, rests: np.ndarray, orders: np.ndarray) -> int:
-    """Mark means with fields before a number, and of one field alone, as not asked for; return the
-    most orders of the others. Lines are still cut where kinks of these fields meet others.
+    """Mark means with fields before ``first``, and those of one field, as not asked for.
+
+    Return the most orders of the others. Lines are still cut where kinks of these fields meet
+    others.
     """
     most = 1
     for a in range(rests.shape[0]):
@@ -506,8 +525,10 @@ def _leave_out_means(first: int, rests: np.ndarray, orders: np.ndarray) -> int:
 
 
 def _leave_out_rests(rule: np.ndarray, parts: np.ndarray) -> None:
-    """Set rests to zero that add nothing: where factors do not jump, means change by their products
-    with any rest over the width in the plane.
+    """Set residuals to zero that are negligible.
+
+    Where factors do not jump, means change by the residual's product with any other one, divided by
+    the field's width in the plane.
     """
     most = 0.0
     for a in range(parts.shape[0]):
@@ -526,16 +547,16 @@ def _means_of_plane(
     means: np.ndarray,
     asked: int,
 ) -> None:
-    """Write means over all points of the plane of two fields.
+    """Write all means with the slopes of two fields, as sums over the plane of these fields.
 
     Args:
-        rule: The numbers.
+        rule: The numbers of the rule.
         kinds: The factor of each field.
         slopes: The factors of the two fields of the plane that all means have.
         pair: These fields; both the same where they span a line.
         covariance: The covariance of all fields.
         means: Shape (3, fields, fields): with the first slope squared, both, the second squared.
-        asked: The first field whose means are asked for; of two different fields unless it is 0.
+        asked: The first field whose means are asked for; if not 0, of two different fields only.
     """
     (i, j), fields, several = pair, kinds.size, _most_kinks(kinds)
     parts, kinks = _parts_in_plane(covariance, i, j), np.empty((fields, several))
@@ -591,7 +612,9 @@ def _add_left_out(
     covariance: np.ndarray,
     means: np.ndarray,
 ) -> None:
-    """Write means of two fields that sums over the plane leave out, and all for both orders."""
+    """Write the means of pairs that sums over the plane leave out, and copy all to the upper
+    triangle.
+    """
     kinds, parts, rests = fields_of
     for a in range(kinds.size):
         for b in range(a):
@@ -605,7 +628,7 @@ def _add_left_out(
 
 
 def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
-    """Return the mean of four factors of fields without biases; c row by row, from the diagonal
+    """Return the mean of four factors of fields without biases; c is row by row, from the diagonal
     on.
     """
     covariance, own, place = np.empty((4, 4)), np.empty(4, np.int64), 0
@@ -630,7 +653,7 @@ def kinked_noise_means(
     means_of_both: np.ndarray,
     means_of_teachers: np.ndarray,
 ) -> None:
-    """Return means of four factors."""
+    """Write the means of four factors of all fields for every pair of students."""
     K, M = R.shape[0], R.shape[1]
     covariance = _all_fields(Q, R, T)
     means, kinds = np.empty((3, K + M, K + M)), np.zeros(K + M, np.int64)

@@ -8,7 +8,7 @@ student with itself, need a line alone.
 
 ``rule`` is a constant of the module: 7 points of a right angle, 8 whether no mean changes when all
 fields change their signs, 9 points of r, 12, 20 or 28; the numbers before are those of
-``kinked_mean``. Text for modules.
+``kinked_mean``. Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from symderiv.numerics.quadratures.plane_lines import _power_of_e
 from symderiv.numerics.quadratures.smooth_mean import _BITS
 from symderiv.numerics.quadratures.tensor_mean import _share_left
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import _Three, _Two, quadrature_factors
 
 _PANELS = np.array([0.0, 1.2, 4.0, 8.3])
 
 
 def _polar_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
-    """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c, without biases."""
+    """Return E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c, without
+    biases.
+    """
     c11, c12, c22 = c
     width1, width2 = math.sqrt(max(c11, 0.0)), math.sqrt(max(c22, 0.0))
     apart = _apart(c11, c12, c22)
@@ -48,7 +50,7 @@ def _polar_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Tw
 
 
 def _of_line(rule: np.ndarray, kinds: tuple[int, int], width1: float, width2: float) -> float:
-    """Return the mean of two factors of multiples of one variable, in panels on either side."""
+    """Return the mean of two factors of multiples of one variable, in panels around zero."""
     panels, row, sides = _PANELS.size - 1, _LEGENDRES.shape[0] - 3, 1 if rule[8] > 0.0 else 2
     count = 4 + 2 * row
     half = panels * count
@@ -78,12 +80,12 @@ def _of_line(rule: np.ndarray, kinds: tuple[int, int], width1: float, width2: fl
 def _of_sector(
     rule: np.ndarray, kinds: tuple[int, int], width1: float, width2: float, angle: float
 ) -> float:
-    """Return the part of a mean that a sector and its opposite have."""
+    """Return the contribution of a sector and its opposite to a mean."""
     wanted = rule[7] * (0.4 + 0.6 * angle / (0.5 * math.pi))
     row = min(max(math.ceil(0.5 * wanted) - 2, 0), _LEGENDRES.shape[0] - 1)
     count, turns, sides = int(rule[9]), 4 + 2 * row, 1 if rule[8] > 0.0 else 2
     radii = _RAYLEIGHS[(count - 12) // 8]
-    # all points of a sector at once, because a factor of few numbers is mostly its call
+    # all points of a sector at once, because for few numbers a call is most of the work
     size = turns * sides * count
     x, y, first, second = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     for n in range(turns):

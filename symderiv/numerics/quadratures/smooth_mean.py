@@ -19,7 +19,7 @@ field moves little, the polynomials through twelve points around the middle serv
 
 ``rule`` is a constant of the module: 0 step in units of the fields, 1 step in t, 2 reach in t (and
 radius of the sphere), 3 half of the distance of poles from the real line, 4 what is negligible.
-Factors are called by number (see ``tensor_mean``). Text for modules.
+Factors are called by number (see ``tensor_mean``). Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy as np
 from symderiv.numerics.nodes import _HERMITES
 from symderiv.numerics.quadratures.tensor_mean import _triangle4
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import (
         _Four,
         _Kinds,
@@ -51,8 +51,7 @@ _WHOLE_NUMBERS = np.arange(64.0)
 _OVER_12 = 1.0 / np.arange(1.0, 13.0)
 _SPLINE_POLES = (-0.5352804307964381656, -0.1225546151923266905, -0.00914869480960827692857)
 _SPLINE_PARTS = (6.01628400170178528, -1.05582029421124335, 0.00426917881113936108)
-"""A spline of degree seven through values at whole numbers has as its coefficients the sums of
-values times ``parts`` times powers of ``poles``, with the distance."""
+"""Coefficients of splines of degree seven are Σ_m value_m Σ_i parts_i poles_i^|n - m|."""
 _SPLINES = np.array(
     [
         [
@@ -65,18 +64,18 @@ _SPLINES = np.array(
         ]
         for p in range(8)
     ]
-)  # the eight polynomials of a spline between two whole numbers, a row for each, by powers
+)  # the eight B-splines of degree seven in a cell: coefficients of powers, a row for each
 _COLUMNS = 48
 _FARTHER = 0.2
-_WAVES = 0.08  # of √n, which is how fast polynomials of order n vary: half of 1/2π
+_WAVES = 0.08  # half of 1/2π; times √n, it is how fast polynomials of order n vary
 _TURNS = np.sin(np.radians(np.arange(25.0, 70.0, 10.0)))
-_FINE = 0.18  # cell of a lattice that polynomials go through, in units of the rule's step
-_BITS = 0xFFFFFFF  # places with these bits are not negative, which compilers then know
-_NEAR = 4.0  # cells on either side of the middle that polynomials through twelve points are for
+_FINE = 0.18  # cell of a lattice that polynomials interpolate, in units of the rule's step
+_BITS = 0xFFFFFFF  # a mask from which compilers see that an index is not negative
+_NEAR = 4.0  # one polynomial through twelve points serves so many cells on either side
 
 
 def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
-    """Return the sum of products; sixteen at a time, which do not wait for each other."""
+    """Return the inner product of two arrays, with sixteen partial sums that run in parallel."""
     parts, blocks, total = np.zeros(16), numbers.size // 16, 0.0
     for block in range(blocks):
         for n in range(16):
@@ -90,7 +89,10 @@ def _inner(numbers: np.ndarray, others: np.ndarray) -> float:
 
 
 def _equally_apart(first: float, step: float, numbers: np.ndarray) -> None:
-    """Write numbers that are equally far apart; whole numbers are slow to become doubles."""
+    """Write equally spaced numbers.
+
+    They are multiples of tabulated doubles, because integers are converted slowly.
+    """
     for begin in range(0, numbers.size, 64):
         start, some = first + step * begin, numbers[begin : min(begin + 64, numbers.size)]
         for n in range(some.size):
@@ -98,17 +100,17 @@ def _equally_apart(first: float, step: float, numbers: np.ndarray) -> None:
 
 
 def _step_of(moved: float, rule: np.ndarray) -> float:
-    """Return the step of a t along which fields move by ``moved``.
+    """Return the step of a t that moves fields at the rate ``moved``.
 
-    With poles at the distance d of the fields from the real line, errors are exp(y²/2 - 2πy/h) at
-    y = d/moved, or at the best y if that is smaller.
+    With poles at the distance d of the fields from the real line, errors are exp(y²/2 - 2πy/h) at y
+    = d/moved, or at the best y if that is smaller.
     """
     ratio = 0.5 * rule[0] / (moved * rule[1]) if moved > 0.0 else 1.0
     return float(rule[1] * (2.0 * ratio / (1.0 + ratio * ratio) if ratio < 1.0 else 1.0))
 
 
 def _half_of(longest: float, rule: np.ndarray) -> tuple[float, int]:
-    """Return the step of a t along which fields move so much, and how many are on either side of
+    """Return the step of a t that moves fields at most at this rate, and the steps on each side of
     zero.
     """
     if longest == 0.0:
@@ -118,7 +120,7 @@ def _half_of(longest: float, rule: np.ndarray) -> tuple[float, int]:
 
 
 def _longest(parts: np.ndarray, pair: tuple[int, int], along: _Two) -> float:
-    """Return by how much fields move along a direction of the plane of two of them.
+    """Return the rate at which fields move along a direction of the plane of two of them.
 
     Poles of several fields count for more than those of one; means have one of the two fields
     twice, or both, and any others.
@@ -140,11 +142,11 @@ def _step_of_shifted(
 ) -> float:
     """Return the step along rows of points of which every second one is shifted by half of it.
 
-    Steps across rows are what they are without shifts; ``longest`` is by how much fields move along
-    rows and across them. A wave k of those that are one at all points leaves an error of exp(y²/2 -
-    k y) for any y along which no field comes closer than to its poles. The wave (2π/h1, π/h2) and
-    its mirror image ask for something of the step h1 along rows, for which some directions of y are
-    tried; all others do for up to twice the step of rows without shifts.
+    Steps across rows are what they are without shifts; ``longest`` are the rates at which fields
+    move along rows and across them. A wave k that is one at all points leaves an error of exp(y²/2
+    - k y) for any y along which no field comes closer than to its poles. Only the wave (2π/h1,
+    π/h2) and its mirror image limit the step h1 along rows, for which some directions of y are
+    tried; all others allow up to twice the step of rows without shifts.
     """
     digits, poles = 2.0 * math.pi**2 / rule[1] ** 2, math.pi * rule[0] / rule[1] ** 2
     usual, across = _step_of(longest[0], rule), _step_of(longest[1], rule)
@@ -167,9 +169,7 @@ def _step_of_shifted(
 
 
 def _few_rows(longest: float, rule: np.ndarray) -> int:
-    """Return how many Gauss-Hermite points do across rows of points; zero where fields move too
-    much.
-    """
+    """Return how many Gauss-Hermite points suffice across rows, or 0 where fields move too much."""
     size, left, moved = 0, 1.0, 0.5 * longest / rule[3]
     while left > rule[4] and size < _HERMITES.shape[0]:
         size += 1
@@ -178,7 +178,7 @@ def _few_rows(longest: float, rule: np.ndarray) -> int:
 
 
 def _all_move_along(rule: np.ndarray, parts: np.ndarray, step: float) -> bool:
-    """Return whether fields that move at all move enough along rows for lattices of their own."""
+    """Return whether all fields that move much move enough along rows for lattices of their own."""
     for a in range(parts.shape[0]):
         most = rule[2] * math.hypot(parts[a, 0], parts[a, 1])
         still = most > _NEAR * _widest(rule, parts[a, 2])
@@ -188,11 +188,12 @@ def _all_move_along(rule: np.ndarray, parts: np.ndarray, step: float) -> bool:
 
 
 def _grid_of(rule: np.ndarray, parts: np.ndarray, pair: tuple[int, int]) -> _Grid:
-    """Return points of a circle in the plane of two t, of which fields have ``parts``.
+    """Return points of a circle in the plane of two t, in which fields have the coefficients
+    ``parts``.
 
-    They lie in rows along the first t. Returned are the step along rows, their second t and its
-    weights, where rows begin and how many rows are from one point to the next behind it across
-    them; zero where they are no equal steps apart.
+    The points lie in rows along the first t. Returned are the step along rows; the second t of each
+    row and its weights; the index at which each row begins; and the number of rows from one point
+    to the next one exactly across, or 0 if the rows are not equally spaced.
     """
     longest = _longest(parts, pair, (1.0, 0.0)), _longest(parts, pair, (0.0, 1.0))
     step1, half1 = _half_of(longest[0], rule)
@@ -224,12 +225,12 @@ def _grid_of(rule: np.ndarray, parts: np.ndarray, pair: tuple[int, int]) -> _Gri
 
 
 def _normal(t: float, step: float, half: int) -> float:
-    """Return the weight of a point of equal steps; of the only one, one."""
+    """Return the weight of one of equally spaced points, or 1 for a single point."""
     return step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi) if half > 0 else 1.0
 
 
 def _normals(step: float, weights: np.ndarray) -> None:
-    """Write the weights of points of equal steps, from zero on.
+    """Write the weights of equally spaced points, from zero on.
 
     Each is the one before times a ratio that falls by the same factor: exponentials take longer.
     """
@@ -242,7 +243,7 @@ def _normals(step: float, weights: np.ndarray) -> None:
 
 
 def _longest_rows(starts: np.ndarray) -> tuple[int, int]:
-    """Return how many points the longest row has of those with one at zero, and of the others."""
+    """Return the lengths of the longest row with a point at zero and of the longest other row."""
     odd = even = 0
     for j in range(starts.size - 1):
         count = starts[j + 1] - starts[j]
@@ -254,7 +255,9 @@ def _longest_rows(starts: np.ndarray) -> tuple[int, int]:
 
 
 def _to_rows(grid: _Grid, of_longest: np.ndarray, values: np.ndarray) -> None:
-    """Write to all points of a grid what depends on the first t, given at the longest two rows."""
+    """Write to all points of a grid what depends on the first t only, given at the longest two
+    rows.
+    """
     starts = grid[2]
     odd, even = _longest_rows(starts)
     for j in range(starts.size - 1):
@@ -285,8 +288,9 @@ def _weights_of(grid: _Grid, weights: np.ndarray) -> None:
 
 
 def _at_points(kind: int, field: _Four, grid: _Grid, values: np.ndarray) -> None:
-    """Write a factor at all points of a grid; ``field`` are what the two t add to it, nothing else,
-    and its bias.
+    """Write a factor of a field without residual at all points of a grid.
+
+    ``field`` has the coefficients of the two t, the residual (not used) and the bias.
     """
     part1, part2, _, bias = field
     step, starts = grid[0], grid[2]
@@ -304,7 +308,7 @@ def _at_points(kind: int, field: _Four, grid: _Grid, values: np.ndarray) -> None
 
 
 def _places_of(field: _Four, grid: _Grid, unit: float, places: np.ndarray) -> None:
-    """Write where a field is at all points of a grid, in some unit."""
+    """Write the values of a field, over ``unit``, at all points of a grid."""
     part1, part2, _, bias = field
     step, seconds, starts = grid[0], grid[1], grid[2]
     along = part1 * step
@@ -314,17 +318,17 @@ def _places_of(field: _Four, grid: _Grid, unit: float, places: np.ndarray) -> No
 
 
 def _falls(width: float, rule: np.ndarray) -> float:
-    """Return the ratio of a coefficient f^n to the one before; ``width`` is the standard deviation
-    of the field times √n.
+    """Return the ratio of a coefficient f^n to f^(n-1), with ``width`` the field's deviation times
+    √n.
 
-    Fourier's transform of a function with poles at the distance d falls like exp(-d k), so that
-    the largest part of f^n is that of k with s² k² + d k = n.
+    Fourier's transform of a function with poles at the distance d falls like exp(-d k), so that the
+    largest part of f^n is that of k with s² k² + d k = n.
     """
     return float(width / (rule[3] + math.sqrt(rule[3] * rule[3] + width * width)))
 
 
 def _orders(width1: float, width2: float, correlation: float, rule: np.ndarray) -> int:
-    """Return how many n of the sum over ρ^n f^n g^n are not negligible."""
+    """Return how many terms of the sum over ρ^n f^n g^n are not negligible."""
     power, count = 1.0, 0
     while count < _MOST_TERMS and power > rule[4]:
         count += 1
@@ -339,11 +343,11 @@ def _series(
     """Write E[f he_k] of factors of fields, a row for each k, he_k of the field over its width.
 
     Args:
-        rule: The numbers.
-        numbers: The factor of each column, and with which column's its mean product is wanted.
+        rule: The numbers of the rule.
+        numbers: The factor of each column, and the column with which its mean product is wanted.
         fields: The standard deviation and the mean of the field of each column.
-        series: What is written; columns up to a multiple of eight are zeros.
-        own: The mean products, of columns of the same field, if it has entries.
+        series: Where rows are written; columns up to a multiple of eight are zeros.
+        own: Where mean products of columns of the same field are written; may be empty.
     """
     widest, columns = 0.0, numbers.shape[1]
     for c in range(columns):
@@ -374,19 +378,19 @@ def _series(
         for n in range(size):
             both = parts[c, 0, n] * parts[other, 0, n] + parts[c, 1, n] * parts[other, 1, n]
             values[n] = 0.5 * both
-        # half of each value at zero is there twice
+        # values at zero were halved and occur twice, so their product is half of what it should be
         values[0] *= 2.0
         own[c] = _inner(kernel[0], values[:size])
 
 
 def _correlation_of(width1: float, width2: float, covariance: float) -> float:
-    """Return the correlation of two fields; of one without variance, none."""
+    """Return the correlation of two fields, 0 if one has no variance."""
     both = width1 * width2
     return min(max(covariance / both, -1.0), 1.0) if both > 0.0 else 0.0
 
 
 def _mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> float:
-    """E[factor(kinds[0], x) factor(kinds[1], y)] of fields with covariances c and means b."""
+    """Return E[factor(kinds[0], x) factor(kinds[1], y)] for covariances c and means b."""
     width1, width2 = math.sqrt(max(c[0], 0.0)), math.sqrt(max(c[2], 0.0))
     correlation = _correlation_of(width1, width2, c[1])
     count = _orders(width1, width2, correlation, rule)
@@ -403,12 +407,12 @@ def _mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Two) -> 
 
 
 def _between_12(place: float, weights: np.ndarray) -> None:
-    """Write the weights of the polynomial through twelve points, -5 to 6."""
+    """Write the weights of interpolation by the polynomial through twelve points, -5 to 6."""
     for p in range(12):
         weights[p] = 1.0
     left = right = 1.0
     for p in range(12):
-        # products over the points before and behind
+        # products of distances over the points before and behind
         weights[p] *= left
         weights[11 - p] *= right
         left *= (place + 5.0 - p) * _OVER_12[p]
@@ -416,12 +420,12 @@ def _between_12(place: float, weights: np.ndarray) -> None:
 
 
 def _kernel(width: float, step: float, half: int, orders: int) -> np.ndarray:
-    """Return weights of points of a lattice, from the middle on, for E[f(y + s ξ) he_n(ξ)] there;
-    zeros make their number a multiple of eight.
+    """Return weights of lattice points, from the middle on, for E[f(y + s ξ) he_n(ξ)], a row for
+    each n.
 
-    On the other side they are the same, for odd n with the other sign. They are those of equal
-    steps in ξ; where ``step`` is zero, averages of the polynomials through twelve points, with s =
-    ``width`` cells.
+    Zeros fill rows up to a multiple of eight. On the other side weights are the same, for odd n
+    with the other sign. They are those of equal steps in ξ or, if ``step`` is zero, averages of
+    polynomials through twelve points, with s = ``width`` cells.
     """
     kernel, count = np.zeros((orders, 8 * ((half + 8) // 8))), half + 1
     if half == 0:
@@ -444,7 +448,7 @@ def _kernel(width: float, step: float, half: int, orders: int) -> np.ndarray:
 
 
 def _by_recursion(places: np.ndarray, rows: np.ndarray) -> None:
-    """Write the first row times he_n of places to the rows behind it."""
+    """Write the first row times he_n of the places to row n, for every n above zero."""
     for n in range(1, rows.shape[0]):
         over, back = 1.0 / math.sqrt(1.0 * n), math.sqrt((n - 1.0) / n)
         row, before, last = rows[n], rows[n - 1], rows[max(n - 2, 0)]
@@ -460,7 +464,7 @@ def _add_averages(
     sign: float,
     kernel: np.ndarray,
 ) -> None:
-    """Add weights of polynomials through points around five places, and around their opposites."""
+    """Add the weights of interpolation at five places, and at their opposites."""
     for m in range(5):
         first = math.floor(width * places[m]) - 5
         for p in range(12):
@@ -473,11 +477,11 @@ def _add_averages(
 def _tabulated(
     kernel: np.ndarray, steps: _Steps, values: np.ndarray, size: int, table: np.ndarray
 ) -> None:
-    """Write rows of sums with rows of a kernel, at points of a lattice from the first on.
+    """Write sums of values with the rows of a kernel, at 2 ``size`` + 1 consecutive lattice points.
 
-    ``steps`` are how many cells lie between points of the kernel, after how many cells values of a
-    phase follow each other, of how many phases sums are written, one behind the other, and how many
-    points of the kernel are on either side; of all points there are 2 ``size`` + 1.
+    ``steps`` are the number of cells between points of the kernel, the number of phases into which
+    values are sorted, of how many phases sums are written, one behind the other, and the number of
+    points of the kernel on either side.
     """
     stride, phases, kept, half = steps
     columns, room = table.shape[1] // kept, (values.size - 8) // phases
@@ -505,7 +509,7 @@ def _tabulated(
                         other, second = other + phases, second - 1
             for k in range(0, kernel.shape[1], 8):
                 _add_eight(kernel, k, sides, table, phase * columns + begin, width)
-        # what is read behind the last point must not be tiny numbers, which take long
+        # entries behind the last point are read too; denormal numbers there would be slow
         for n in range(table.shape[0]):
             for q in range(8 * ((count + 7) // 8), columns):
                 table[n, phase * columns + q] = 0.0
@@ -514,7 +518,10 @@ def _tabulated(
 def _add_eight(
     kernel: np.ndarray, k: int, sides: np.ndarray, table: np.ndarray, place: int, width: int
 ) -> None:
-    """Write eight lines to rows of a table, weighted by a kernel, or from the ninth on add them."""
+    """Add eight lines, weighted by columns k to k + 7 of a kernel, to rows of a table.
+
+    For k = 0 the rows are overwritten.
+    """
     for n in range(kernel.shape[0]):
         w, lines, line = kernel[n, k:], sides[n % 2, k:], table[n, place:]
         w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
@@ -528,7 +535,7 @@ def _add_eight(
 def _along_line(
     table: np.ndarray, starts: np.ndarray, w: np.ndarray, rows: np.ndarray, first: int, count: int
 ) -> None:
-    """Write sums over eight entries of rows of a table at the points of a line, and behind it."""
+    """Write the weighted sums of eight table entries at a line's points, rounded up to eight."""
     e0, e1, e2, e3 = starts[0] & _BITS, starts[1] & _BITS, starts[2] & _BITS, starts[3] & _BITS
     e4, e5, e6, e7 = starts[4] & _BITS, starts[5] & _BITS, starts[6] & _BITS, starts[7] & _BITS
     w0, w1, w2, w3, w4, w5, w6, w7 = w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]
@@ -541,8 +548,10 @@ def _along_line(
 
 
 def _coefficients(values: np.ndarray, coefficients: np.ndarray) -> None:
-    """Write what splines of degree seven through values on a lattice are sums with, of two rows of
-    values; two, because sums wait for the ones before. Beyond the ends, values go on as parabolas.
+    """Write the coefficients of splines of degree seven through two rows of lattice values.
+
+    Two rows are computed together, because each sum waits for the one before. Beyond the ends,
+    values continue as parabolas.
     """
     (z1, z2, z3), (a1, a2, a3), size = _SPLINE_POLES, _SPLINE_PARTS, values.shape[1]
     own, other, of_own, of_other = values[0], values[1], coefficients[0], coefficients[1]
@@ -567,9 +576,9 @@ def _coefficients(values: np.ndarray, coefficients: np.ndarray) -> None:
 
 
 def _beyond(first: float, second: float, third: float) -> _Three:
-    """Return sums of all values beyond the first, nearest first, times powers of the poles."""
+    """Return the sums of extrapolated values, nearest first, times powers of each spline pole."""
     slope, bend = first - second, first - 2.0 * second + third
-    # those k places beyond are first + k slope + k (k + 1) / 2 bend
+    # the value k places beyond is first + k slope + k (k + 1) / 2 bend
     z1, z2, z3 = _SPLINE_POLES
     o1, o2, o3 = 1.0 / (1.0 - z1), 1.0 / (1.0 - z2), 1.0 / (1.0 - z3)
     return (
@@ -580,7 +589,7 @@ def _beyond(first: float, second: float, third: float) -> _Three:
 
 
 def _spline_weights(places: np.ndarray, weights: np.ndarray) -> None:
-    """Write the weights of eight coefficients, -3 to 4, a column for each place between 0 and 1."""
+    """Write the weights of eight coefficients, -3 to 4, in a column for each place in [0, 1]."""
     for p in range(8):
         c, own = _SPLINES[p], weights[p]
         c0, c1, c2, c3, c4, c5, c6, c7 = c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]
@@ -591,7 +600,7 @@ def _spline_weights(places: np.ndarray, weights: np.ndarray) -> None:
 
 
 def _spline_cell(rule: np.ndarray) -> float:
-    """Return the widest cell of a lattice that splines go through.
+    """Return the widest cell of a lattice that splines interpolate.
 
     With poles at the distance d errors are 2 (k cell/2π)^8 exp(-d k) at the worst k.
     """
@@ -599,18 +608,19 @@ def _spline_cell(rule: np.ndarray) -> float:
 
 
 def _widest(rule: np.ndarray, rest: float) -> float:
-    """Return the widest cell of a lattice that polynomials through twelve points may have."""
+    """Return the widest cell of a lattice that polynomials through twelve points interpolate."""
     return float(max(_FINE * rule[0], 0.15 * rest))
 
 
 def _lattice_of(
     rule: np.ndarray, rest: float, along: float, orders: int, how: tuple[bool, bool]
 ) -> tuple[float, int, tuple[int, int, float]]:
-    """Return the cell of a field's lattice, its cells in a step along lines, and of a kernel how
-    many cells lie between its points, how many points on either side, and their step in ξ.
+    """Return a field's lattice (cell, cells in a step along lines) and its kernel.
 
-    The last is zero where the rest is small against the lattice. The first of ``how`` says that all
-    points of lines are points of the lattice, the second that all are around the middle.
+    The kernel is given by how many cells lie between its points, how many points are on either
+    side, and their step in ξ, which is zero where the residual is small against the lattice. The
+    first of ``how`` says that all points of lines are lattice points, the second that all are near
+    the middle.
     """
     (direct, near), step = how, _step_of(rest, rule)
     fine, coarse = _FINE * rule[0], step / (1.0 + _WAVES * step * math.sqrt(1.0 * orders)) * rest
@@ -630,9 +640,7 @@ def _lattice_of(
 
 
 def _values_on(kind: int, bias: float, cell: float, middle: int) -> np.ndarray:
-    """Return values of a factor at a lattice, and their squares; ``middle`` is where the field is
-    zero.
-    """
+    """Return a factor and its square at lattice points; the field has its bias at ``middle``."""
     places, values = np.empty(2 * middle + 1), np.empty((2, 2 * middle + 1))
     _equally_apart(bias - cell * middle, cell, places)
     quadrature_factors(kind, places, values[0])
@@ -642,7 +650,7 @@ def _values_on(kind: int, bias: float, cell: float, middle: int) -> np.ndarray:
 
 
 def _by_phases(values: np.ndarray, phases: int) -> np.ndarray:
-    """Return numbers, every ``phases``-th one after each other; eight may be read behind them."""
+    """Return numbers sorted by index modulo ``phases``, with room for eight more behind."""
     room = (values.size + phases - 1) // phases
     parted = np.zeros(phases * room + 8)
     for phase in range(phases):
@@ -657,12 +665,12 @@ def _rows_of(
     """Write f^n of a factor at all points of a grid, a row for each n.
 
     Args:
-        rule: The numbers.
+        rule: The numbers of the rule.
         kind: The factor.
-        field: What the two t and the rest add to the field, and its bias.
+        field: The coefficients of the two t and of the residual, and the bias.
         grid: The points.
-        rows: What is written; eight entries behind the points are anything.
-        squares: One if the last row is f^0 of the square of the factor, else zero.
+        rows: Where f^n is written; the last eight entries of a row may hold anything.
+        squares: 1 if the last row is f^0 of the square of the factor, else 0.
     """
     (part1, part2, rest, bias), (step1, seconds, starts, stride) = field, grid
     lines, points, orders = starts.size - 1, rows.shape[1] - 8, rows.shape[0] - squares
@@ -671,7 +679,7 @@ def _rows_of(
         for q in range(points * squares):
             rows[orders, q] = rows[0, q] * rows[0, q]
         return
-    # the points of one line are some of those of a lattice
+    # along one line, the field takes every phases-th value of a lattice
     most, along, columns = rule[2] * math.hypot(part1, part2), part1 * step1, False
     if lines > 1 and stride > 0:
         across = stride * part2 * (seconds[0, 1] - seconds[0, 0])
@@ -687,7 +695,7 @@ def _rows_of(
         size, kept = (points - 1) // 2, 1
     kernel = _kernel(rest / cell, step, half, orders)
     values = _values_on(kind, bias, cell, phases // kept * size + half * apart)
-    width = 2 * size // kept + 10  # eight points at a time may be behind the last
+    width = 2 * size // kept + 10  # room behind the last point, as eight points are read at a time
     coefficients, table = np.empty(values.shape), np.empty((rows.shape[0], kept * width))
     if not near and not direct:
         _coefficients(values, coefficients)
@@ -711,9 +719,10 @@ def _rows_of(
 def _on_rows(
     table: np.ndarray, lattice: _Lattice, grid: _Grid, parts: _Two, rows: np.ndarray
 ) -> None:
-    """Write rows at all points of a grid, by splines with eight coefficients at each.
+    """Write the rows at all points of a grid by splines, each from eight coefficients.
 
-    ``lattice`` are how many entries are on either side of zero, of how many phases, and the cell.
+    ``lattice`` are the number of entries on either side of zero, the number of phases, and the
+    cell.
     """
     step, seconds, starts = grid[0], grid[1], grid[2]
     lines = starts.size - 1
@@ -731,7 +740,7 @@ def _on_rows(
 def _on_columns(
     table: np.ndarray, lattice: _Lattice, grid: _Grid, parts: _Two, rows: np.ndarray
 ) -> None:
-    """Write the same for a field that moves more across rows than along them."""
+    """Write the rows by splines for a field that moves more across rows than along them."""
     step, seconds, starts, stride = grid
     middle = (starts.size - 1) // 2
     across, most = parts[1] * stride * (seconds[0, 1] - seconds[0, 0]), 0
@@ -769,16 +778,17 @@ def _splines_at(
     firsts: np.ndarray,
     weights: np.ndarray,
 ) -> None:
-    """Write where the eight coefficients of splines are that lines begin with, and their weights.
+    """Write, for each line, where its eight spline coefficients begin in a table, and their
+    weights.
 
-    ``places`` are where lines begin, in cells, ``columns`` how many entries a table has.
+    ``places`` are where lines begin, in cells; ``columns`` is the number of entries of a table row.
     """
     (size, phases, _), remainders = lattice, np.empty(places.size)
     per_phase = columns // phases
     for o in range(places.size):
         base = math.floor(places[o])
         remainders[o] = places[o] - base
-        # floating points divide faster
+        # floating-point division is faster than that of integers
         column = math.floor((size + base - 3.0) / phases)
         phase = size + base - 3 - phases * column
         for p in range(8):
@@ -797,8 +807,9 @@ def _through_the_middle(
     cell: float,
     rows: np.ndarray,
 ) -> None:
-    """Write rows at all points of a grid by the polynomials through twelve entries around zero,
-    the seventh of a table, as Newton wrote them: from the middle on, until no term counts.
+    """Write the rows at all points of a grid by one polynomial through the twelve middle entries.
+
+    It has Newton's form around the seventh entry, and ends where terms are negligible.
     """
     x, c, place, moves = np.empty(12), np.zeros(12), np.empty(rows.shape[1] - 8), np.empty(12)
     _places_of(field, grid, cell, place)
@@ -810,7 +821,7 @@ def _through_the_middle(
         for p in range(12):
             moves[p] = table[n, 1 + p]
         for k in range(12 if most > 0.0 else 1):
-            # differences of so many neighbours over what their places differ by
+            # divided differences of k + 1 neighbours
             c[k] = moves[5 - k // 2] * size
             size *= _OVER_12[k]
             for p in range(11 - k):
@@ -836,7 +847,7 @@ def _through_the_middle(
 def _coupled(
     rows1: np.ndarray, rows2: np.ndarray, correlation: float, orders: int, inner: np.ndarray
 ) -> None:
-    """Write Σ_n ρ^n f^n g^n at all points; four n at a time."""
+    """Write Σ_n ρ^n f^n g^n at all points, four terms at a time."""
     size, power = inner.size, correlation
     for p in range(size):
         inner[p] = rows1[0, p] * rows2[0, p]
@@ -857,7 +868,7 @@ def _coupled(
 
 
 def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
-    """Return the same of four factors and fields; c row by row, from the diagonal on."""
+    """Return the mean of four factors of four fields; c is row by row, from the diagonal on."""
     l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(c)
     rest, parts = math.sqrt(l43 * l43 + l44 * l44), np.zeros((4, 3))
     parts[0, 0], parts[1, 0], parts[1, 1] = l11, l21, l22

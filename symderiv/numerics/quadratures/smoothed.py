@@ -1,4 +1,4 @@
-r"""Averages of one factor over what is left of its field, as a table: F(y) = E[f(y + s ξ)].
+r"""Averages of one factor over the residual of its field, as a table: F(y) = E[f(y + s ξ)].
 
 The factor is analytic on either side of its kink. Within seven and a half s of the kink, F is the
 integral of f against a Gaussian weight that, in units of s, is the same for all factors and all s:
@@ -6,9 +6,9 @@ so a constant matrix takes the values of f at fixed places to polynomials in twe
 away f is analytic as far as the weight reaches, and up to ten points of the Gauss-Hermite rule give
 F; panels grow there with the distance.
 
-A factor with several kinks has such a table for each of them, for what is nearest to it; where the
-weight reaches another kink, the integral is in pieces. Distances are from the first kink. Text for
-modules.
+A factor with several kinks has such a table for each of them, used where this kink is the nearest;
+where the weight reaches another kink, the integral is in pieces. Distances are from the first kink.
+Pasted into generated modules.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from symderiv.numerics.nodes import _HERMITES, _LEGENDRE_12
 from symderiv.numerics.quadratures.plane_lines import _power_of_e
 from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import _Three, quadrature_factors
 
 _PANEL = 1.25  # length of the panels near the kink, in units of s
-_FAR_PANELS = 16  # at most, on each side
-_POWERS = 24  # of a panel: twelve of F, twelve of the average of the square
-# Where the numbers behind the coefficients begin: start and cells of the panels away from the kink,
-# panels near it, and of each panel away, on the right and on the left, one over its half and its
-# middle.
+_FAR_PANELS = 16  # panels away from the kink on each side, at most
+_POWERS = 24  # coefficients of a panel: twelve of F, twelve of the average of the square
+# The index behind the coefficients, where these numbers begin: the start of the panels away from
+# the kink, one over their cell, one over a panel near the kink; and for each panel away, on the
+# right and then on the left, the slope and the offset of the place in it.
 _NUMBERS = (12 + 2 * _FAR_PANELS) * _POWERS
 _CELLS = _NUMBERS + 3 + 4 * _FAR_PANELS
-_KINK = _CELLS + 128  # then comes where the kink is, and where the next one is nearer
+_KINK = _CELLS + 128  # index of the kink, and of the place from which on the next one is nearer
 _TABLE = _NUMBERS + 9 * _POWERS
-_PART = 2.5  # longest part between kinks, in units of s
-_PARTS = 12  # of them without kinks; every kink adds one
+_PART = 2.5  # longest piece between kinks, in units of s
+_PARTS = 12  # number of pieces if there were no kinks; every kink adds one
 _EDGES = np.array([0.0, 1.5, 4.5, 7.5, 10.5, 14.5])
 _HALF_PLACES = np.concatenate(
     [
@@ -47,18 +47,18 @@ _HALF_PLACES = np.concatenate(
 _HALF_WEIGHTS = np.concatenate(
     [0.5 * (_EDGES[n + 1] - _EDGES[n]) * _LEGENDRE_12[1] for n in range(5)]
 )
-# where a factor is evaluated around its kink, in units of s
+# places around a kink where a factor is evaluated, in units of s
 _PLACES = np.concatenate([-_HALF_PLACES[::-1], _HALF_PLACES])
 _TWELVE = np.cos(np.pi * (np.arange(12) + 0.5) / 12)
-# values at twelve places of a panel to coefficients of powers
+# matrix from values at twelve places of a panel to coefficients of powers
 _TO_POWERS = np.linalg.inv(np.vander(_TWELVE, increasing=True))
 _PANEL_PLACES = _PANEL * (np.arange(12)[:, None] - 5.5 + 0.5 * _TWELVE)
 _WEIGHT = np.exp(-0.5 * (_PLACES - _PANEL_PLACES[:, :, None]) ** 2) / math.sqrt(2.0 * math.pi)
-# which fours of places are within seven units of a panel
+# for each panel, the first and last groups of four places that are within seven units of it
 _FIRST = np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 6.0) - 7.0) // 4
 _LAST = (np.searchsorted(_PLACES, _PANEL * (np.arange(12) - 5.0) + 7.0) + 3) // 4
-# values at the places to powers in each panel: [panel, place, power], sixteen powers of which four
-# are zero
+# matrix from values at the places to powers in each panel: [panel, place, power], padded to sixteen
+# powers with four zeros
 _SMOOTHING = np.pad(
     np.transpose(
         _TO_POWERS @ (_WEIGHT * np.concatenate([_HALF_WEIGHTS[::-1], _HALF_WEIGHTS])), (0, 2, 1)
@@ -76,18 +76,18 @@ def _smoothed_table(
         kind: The factor.
         kinks: Where it is not smooth, ascending; one that is repeated counts once.
         width: s, not zero.
-        farthest: How far from zero they are needed.
+        farthest: The largest distance from zero at which they are needed.
         scale: The distance on which the factor varies away from kinks.
         tables: Shape (kinks · _TABLE,). In each first come coefficients of F and of that of the
-            square, panel by panel, then where panels are, and for each of 128 cells away from the
-            kink its panel.
+            square, panel by panel, then the positions of panels, and the panel of each of 128
+            cells away from the kink.
     """
     last = kinks.size - 1
     while last > 0 and kinks[last] == kinks[last - 1]:
         last -= 1
     before = math.inf
     for k in range(last, kinks.size):
-        # nothing is nearer to one that is repeated
+        # the table of a repeated kink is never used
         tables[k * _TABLE + _KINK + 1] = math.inf
     for k in range(last + 1):
         table = tables[k * _TABLE : (k + 1) * _TABLE]
@@ -104,7 +104,7 @@ def _smoothed_table(
 
 
 def _near_panels(kind: int, kink: float, width: float, farthest: float, table: np.ndarray) -> None:
-    """Write the coefficients of the twelve panels around a kink; no other one is near."""
+    """Write the coefficients of the twelve panels around a kink that has no other one nearby."""
     places, values, sums = np.empty(120), np.empty(120), np.empty((2, 16))
     for q in range(120):
         places[q] = kink + width * _PLACES[q]
@@ -114,7 +114,7 @@ def _near_panels(kind: int, kink: float, width: float, farthest: float, table: n
         at = p * _POWERS
         first, last = _FIRST[p], _LAST[p]
         sums[:] = 0.0
-        # four places at a time: sums wait for memory, and rows of sixteen are whole vectors
+        # four places at a time, because memory limits the sums; rows of sixteen fill vectors
         for four in range(first, last):
             a, b = values[4 * four], values[4 * four + 1]
             c, d = values[4 * four + 2], values[4 * four + 3]
@@ -130,8 +130,9 @@ def _near_panels(kind: int, kink: float, width: float, farthest: float, table: n
 def _parts_between(
     kinks: np.ndarray, kink: float, width: float, u: np.ndarray, weights: np.ndarray
 ) -> int:
-    """Write places around a kink, in units of the width from it, and weights of parts between all
-    kinks; return their number.
+    """Write places and weights of pieces between all kinks; return the number of places.
+
+    Places are distances from one kink in units of the width.
     """
     start, end, used = -_EDGES[5], _EDGES[5], 0
     while start < end:
@@ -160,7 +161,10 @@ def _panels_of_parts(
     farthest: float,
     table: np.ndarray,
 ) -> None:
-    """Write the same where others are near; ``around`` are the kink and where others are nearer."""
+    """Write the coefficients of the panels around a kink that has others nearby.
+
+    ``around`` are the kink, and the distances on the left and right beyond which another is nearer.
+    """
     room = 12 * (_PARTS + kinks.size)
     u, weights, places, values = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
     count = _parts_between(kinks, around[0], width, u, weights)
@@ -197,8 +201,10 @@ def _panels_of_parts(
 def _far_panels(
     kind: int, around: _Three, width: float, farthest: float, scale: float, table: np.ndarray
 ) -> None:
-    """Write what a table has away from the kink; panels are some cells long, or end where another
-    kink is nearer: ``around`` are the kink, and how far it is to there on the left and right.
+    """Write the part of a table away from the kink.
+
+    Panels are some cells long, or end where another kink is nearer: ``around`` are the kink and
+    these distances on the left and right.
     """
     kink, left, right = around
     start = 6.0 * _PANEL * width
@@ -224,11 +230,13 @@ def _far_panels(
 
 
 def _cells_away(scale: float, start: float, ends: np.ndarray) -> int:
-    """Write at which of 128 cells each panel away from a kink ends; return how many panels there
-    are. They begin at a distance ``start``, and a cell is 0.15 of this and the scale.
+    """Write at which of 128 cells each panel away from a kink ends; return the number of panels.
+
+    The panels begin at a distance ``start``, and a cell is 0.15 times the sum of this and the
+    scale.
     """
     cell, k, used = 0.15 * (scale + start), 0, 0
-    # factors that vary on a shorter scale than usual do so everywhere
+    # factors that vary on a scale below one do so everywhere: their panels must not grow
     longest = 1.25 * scale if scale < 1.0 else math.inf
     while k < _FAR_PANELS and used < 128:
         length = min(0.6 * (scale + start + used * cell), longest)
@@ -249,8 +257,9 @@ def _far_panel(
     table: np.ndarray,
     panel: int,
 ) -> None:
-    """Write coefficients of one panel away from the kink; ``share`` is that of the width in the
-    distance on which the factor varies.
+    """Write the coefficients of one panel away from the kink.
+
+    ``share`` is the width over the distance on which the factor varies.
     """
     size, left, at = 0, 1.0, (12 + panel) * _POWERS
     while left > 1e-13 and size < 10:
@@ -275,10 +284,10 @@ def _far_panel(
 
 
 def _place_in(tables: np.ndarray, own: int, distance: float) -> tuple[int, float]:
-    """Return where the coefficients of a panel are, and the place in the panel, from -1 to 1; the
-    table of the nearest kink begins at ``own``.
+    """Return where the coefficients of a panel begin, and the place in the panel, from -1 to 1.
 
-    Both kinds of panels are looked up: a branch that is hard to predict takes longer.
+    The table of the nearest kink begins at ``own``. Both kinds of panels are looked up, because a
+    branch that is hard to predict takes longer.
     """
     left = distance - tables[own + _KINK]
     u, far, numbers = left * tables[own + _NUMBERS + 2] + 6.0, abs(left), own + _NUMBERS
@@ -294,7 +303,10 @@ def _place_in(tables: np.ndarray, own: int, distance: float) -> tuple[int, float
 def _placed(
     tables: np.ndarray, places: np.ndarray, shift: float, at: np.ndarray, x: np.ndarray
 ) -> None:
-    """Write the same for many distances from the first kink, and a shift of all."""
+    """Write coefficients' positions and places in panels for many distances from the first kink.
+
+    ``shift`` is added to all distances.
+    """
     count = places.size & _BITS
     if tables.size == _TABLE:
         for p in range(count):
@@ -311,7 +323,7 @@ def _placed(
 
 
 def _speeds_of(tables: np.ndarray, width: float, speeds: np.ndarray) -> None:
-    """Write by how much places in each panel move with the distance over a width."""
+    """Write for each panel by how much the place in it moves if the field moves by the width."""
     for own in range(0, tables.size, _TABLE):
         table, first = tables[own : own + _TABLE], own // _POWERS
         for panel in range(12):
@@ -327,7 +339,7 @@ def _orders_at(
 ) -> None:
     """Write E[f(y + s ξ) he_n(ξ)] at many places in panels, a row for each n.
 
-    They are s^n/√n! times derivatives of F, for which all of a panel's polynomial is expanded
+    They are s^n/√n! times derivatives of F, from the Taylor expansion of the panel's polynomial
     around each place.
     """
     count = x.size

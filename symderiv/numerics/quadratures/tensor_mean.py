@@ -3,8 +3,8 @@ r"""Parts that means of products of functions of Gaussian fields share, whatever
 The fields are z = L t with independent t of variance one and a triangular L in the order of the
 factors; a field that the earlier ones determine has no t of its own. Biases are means of fields.
 Factors are called by number: 0, 1, 2 are the student's activation, its derivative and half of its
-second derivative, 3 and 4 the teacher's and its derivative. Text for modules; the functions without
-underscore are templates.
+second derivative, 3 and 4 the teacher's and its derivative. Pasted into generated modules; the
+functions without underscore are templates.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:  # what stands in the module
+if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Two = tuple[float, float]
     _Three = tuple[float, float, float]
     _Four = tuple[float, float, float, float]
@@ -22,11 +22,11 @@ if TYPE_CHECKING:  # what stands in the module
     _Kinds = tuple[int, int, int, int]
 
     def factor_0(x: float) -> float:
-        """Return a function of the module."""
+        """Stand for a factor that the generated module defines."""
         return x
 
     def other_factor(kind: int, x: float) -> float:
-        """Return factors of other numbers."""
+        """Stand for the factors of other numbers, which the generated module defines."""
         return x * kind
 
     number = 1
@@ -35,18 +35,18 @@ if TYPE_CHECKING:  # what stands in the module
     own_factor = factor_0
 
     def quadrature_factor(kind: int, x: float) -> float:
-        """Return the factors by number."""
+        """Stand for the dispatch over factors by number that the generated module defines."""
         return x * kind
 
     def quadrature_factors(kind: int, x: np.ndarray, values: np.ndarray) -> None:
-        """Write a factor of many numbers."""
+        """Stand for the factor of many numbers that the generated module defines."""
 
 
 def _root_left(rest: float, variance: float) -> float:
-    """Return the square root of a conditional variance; one that is only rounding is none.
+    """Return the square root of a conditional variance, or 0 if that is only rounding.
 
     What rounding may have taken from it is given back: means hardly change, but without it the
-    rests of other fields could be correlated by more than one, and cutting that changed
+    residuals of other fields could have correlations above one, and cutting these changed
     covariances of nearly singular matrices by up to 0.1.
     """
     rounding = 1e-15 * variance
@@ -54,9 +54,7 @@ def _root_left(rest: float, variance: float) -> float:
 
 
 def _share_left(covariance: float, root: float, rest: float) -> float:
-    """Return an entry of L below the diagonal; rounding cannot make it more than the field's
-    rest.
-    """
+    """Return an entry of L below the diagonal, bounded by the residual of its field."""
     if root == 0.0:
         return 0.0
     bound = math.sqrt(max(rest, 0.0))
@@ -64,7 +62,7 @@ def _share_left(covariance: float, root: float, rest: float) -> float:
 
 
 def _triangle4(c: _Ten) -> _Ten:
-    """L of four fields, column by column; what rounding leaves of a vanishing rest is left out."""
+    """Return L of four fields, column by column, without residuals that are only rounding."""
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     l11 = _root_left(c11, c11)
     l21 = _share_left(c12, l11, c22)
@@ -80,7 +78,7 @@ def _triangle4(c: _Ten) -> _Ten:
 
 
 def _between(values: np.ndarray, place: float) -> float:
-    """Interpolation by the polynomial through six points of a grid around 0 of cell one."""
+    """Interpolate by the polynomial through six points of a grid around 0 with cell one."""
     x = place + values.size // 2
     left = math.floor(x)
     u = x - left
@@ -92,7 +90,7 @@ def _between(values: np.ndarray, place: float) -> float:
 
 
 def factor_of(kind: int, x: float) -> float:
-    """Return the factors by number."""
+    """Return one of the factors 0 to 4 at x."""
     if kind == 0:
         return factor_0(x)
     if kind == 1:
@@ -105,7 +103,7 @@ def factor_of(kind: int, x: float) -> float:
 
 
 def factors_of(kind: int, x: np.ndarray, values: np.ndarray) -> None:
-    """Write a factor of many numbers."""
+    """Write one of the factors 0 to 4 at many numbers."""
     if kind == 0:
         for n in range(x.size):
             values[n] = factor_0(x[n])
@@ -124,7 +122,7 @@ def factors_of(kind: int, x: np.ndarray, values: np.ndarray) -> None:
 
 
 def any_factor_of(kind: int, x: float) -> float:
-    """Return the factors by number, of rules with higher derivatives in their means."""
+    """Return one of the factors 0 to 7 at x, for rules whose means have higher derivatives."""
     if kind < 5:
         return factor_of(kind, x)
     if kind == 5:
@@ -135,8 +133,8 @@ def any_factor_of(kind: int, x: float) -> float:
 
 
 def further_factor_of(kind: int, x: float) -> float:
-    """Return the factors by number, of derivatives of means; the last one is that of a field that
-    is fixed.
+    """Return one of the factors 0 to 12 at x, for derivatives of means; 12 is that of a fixed
+    field, 1.
     """
     if kind < 8:
         return any_factor_of(kind, x)
@@ -152,18 +150,18 @@ def further_factor_of(kind: int, x: float) -> float:
 
 
 def factor_alone(kind: int, x: float) -> float:
-    """Return the only factor."""
+    """Return the only factor at x."""
     return own_factor(x)
 
 
 def factor_or_other(kind: int, x: float) -> float:
-    """Return one factor by its number, or those before it."""
+    """Return the factor with this number at x, or one of those before it."""
     if kind == number:
         return own_factor(x)
     return other_factor(kind, x)
 
 
 def factor_of_many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
-    """Write a factor of many numbers."""
+    """Write a factor at many numbers, one by one."""
     for n in range(x.size):
         values[n] = quadrature_factor(kind, x[n])

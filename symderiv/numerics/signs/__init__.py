@@ -1,1 +1,1 @@
-"""Functions for means of signs, error functions and waves, of one run or eight."""
+"""Functions for means of signs, error functions and waves, for one run or for eight at a time."""

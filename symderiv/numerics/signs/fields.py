@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     _Plane4 = tuple[_Doubled, _Doubled, _Doubled, _Doubled, _Doubled, _Doubled]
     _Lasts = tuple[float, float, float, float, float, float]
 
-# The part of a field that the others do not determine: below the first it is rounding, and is
-# replaced by the second, so that no direction is lost. Standard deviations are about 1.
+# A field's residual given the others: a variance below the first number is rounding, and the
+# standard deviation becomes the second one, so that no direction is lost. Variances are about 1.
 _NOISE_VARIANCE = 1e-31
 _LEAST_PART = 1e-18
 
@@ -50,7 +50,7 @@ def _angle(along: float, across: float) -> float:
 
 
 def _bounded(part: float, pivot: float) -> float:
-    """No field has a larger part along a pivot than the pivot itself (up to the scale of two)."""
+    """Return a part along a pivot, cut at twice the pivot, which only rounding can exceed."""
     return max(min(part, 2.0 * pivot), -2.0 * pivot)
 
 
@@ -65,9 +65,7 @@ def _stretched4(x: _Vector4, s: float) -> _Vector4:
 
 
 def _root_of_minor(c11: float, c12: float, c22: float) -> float:
-    """Return root of c11 c22 - c12**2, the area that two fields span; 0 outside the positive
-    cone.
-    """
+    """Return sqrt(c11 c22 - c12**2), the area that two fields span; 0 outside the positive cone."""
     s1, s2 = _unit_scale(c11), _unit_scale(c22)
     minor = _minor(c11 * s1 * s1, c22 * s2 * s2, c12 * s1 * s2, c12 * s1 * s2)[0]
     return math.sqrt(max(minor, 0.0)) / (s1 * s2)
@@ -81,7 +79,7 @@ def _fields3(
     c11, c12, c13 = c11 * s1 * s1, c12 * s1 * s2, c13 * s1 * s3
     c22, c23, c33 = c22 * s2 * s2, c23 * s2 * s3, c33 * s3 * s3
     n22, n23, n33, scale = (c22, 0.0), (c23, 0.0), (c33, 0.0), 1.0
-    least = _LEAST_PART + 0.0 * (c11 + c22 + c33)  # not a number where they are not
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33)  # NaN where a variance is NaN
     l11, l21, l31 = least, 0.0, 0.0
     if c11 > 0.0:
         l11 = math.sqrt(c11)
@@ -108,9 +106,10 @@ def _fields3(
 
 
 def _first_of_four(c: _Ten, least: float) -> tuple[_Four, _Plane4, float]:
-    """Return the parts of four fields along the first, and covariances of what is left of 2 to 4.
+    """Return the components of four fields along the first, and residual covariances of 2 to 4.
 
-    These are in units of the last number. ``least`` is the part of a first field that is nothing.
+    The covariances are in units of the last number. ``least`` replaces the first component where
+    the first field vanishes.
     """
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     n22, n23, n24 = (c22, 0.0), (c23, 0.0), (c24, 0.0)
@@ -130,9 +129,9 @@ def _first_of_four(c: _Ten, least: float) -> tuple[_Four, _Plane4, float]:
 def _last_of_four(
     rests: _Plane4, scale: float, c33: float, c44: float, least: float
 ) -> tuple[_Lasts, bool]:
-    """Return the parts 22, 32, 42 of three fields, and 33, 43, 44 of the last two in their order.
+    """Return the components 22, 32, 42, and 33, 43, 44 of the last two fields in their order.
 
-    Whether field 4 comes before field 3 is the last that is returned.
+    The last value says whether field 4 comes before field 3.
     """
     n22, n23, n24, n33, n34, n44 = rests
     l22, l32, l42, l33, l43, l44 = least, 0.0, 0.0, least, 0.0, least
@@ -161,10 +160,10 @@ def _vectors4(c: _Ten) -> tuple[_Vector4, _Vector4, _Vector4, _Vector4, float]:
     """Return vectors with the given inner products, and the volume they span."""
     scaled, (s1, s2, s3, s4) = _scaled4(c)
     c11, c22, c33, c44 = scaled[0], scaled[4], scaled[7], scaled[9]
-    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # not a number where they are not
+    least = _LEAST_PART + 0.0 * (c11 + c22 + c33 + c44)  # NaN where a variance is NaN
     (l11, l21, l31, l41), rests, scale = _first_of_four(scaled, least)
     n22, n23, n24, n33, n34, n44 = rests
-    # The pivot is the field of which the most is left, in parts of its own variance.
+    # The pivot is the field with the largest residual variance, relative to its own variance.
     swapped23 = n33[0] * c22 > n22[0] * c33
     if swapped23:
         n22, n33, n24, n34, l21, l31, c22, c33 = n33, n22, n34, n24, l31, l21, c33, c22
@@ -188,7 +187,7 @@ def _vectors4(c: _Ten) -> tuple[_Vector4, _Vector4, _Vector4, _Vector4, float]:
 
 
 def _plane3(x: _Vector3, y: _Vector3) -> _Vector3:
-    """x ^ y, components 12, 13, 23."""
+    """Return x ^ y, components 12, 13, 23."""
     return (
         _minor(x[0], y[1], x[1], y[0])[0],
         _minor(x[0], y[2], x[2], y[0])[0],
@@ -197,7 +196,7 @@ def _plane3(x: _Vector3, y: _Vector3) -> _Vector3:
 
 
 def _plane4(x: _Vector4, y: _Vector4) -> _Plane4:
-    """x ^ y in doubled precision, components 12, 13, 14, 23, 24, 34."""
+    """Return x ^ y in doubled precision, components 12, 13, 14, 23, 24, 34."""
     return (
         _minor(x[0], y[1], x[1], y[0]),
         _minor(x[0], y[2], x[2], y[0]),
@@ -227,7 +226,7 @@ def _space4(
     p: _Plane4,
     z: _Vector4,
 ) -> _Vector4:
-    """p ^ z for a plane p, components 123, 124, 134, 234."""
+    """Return p ^ z for a plane p, components 123, 124, 134, 234."""
     return (
         _alternating(p[0], z[2], p[1], z[1], p[3], z[0]),
         _alternating(p[0], z[3], p[2], z[1], p[4], z[0]),
@@ -237,12 +236,12 @@ def _space4(
 
 
 def _inner3(a: _Vector3, b: _Vector3) -> float:
-    """Inner product of planes of three-dimensional space."""
+    """Return the inner product of planes of three-dimensional space."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def _inner4(a: _Vector4, b: _Vector4) -> float:
-    """Inner product of three-dimensional subspaces of four-dimensional space."""
+    """Return the inner product of three-dimensional subspaces of four-dimensional space."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 
 
@@ -250,6 +249,6 @@ def _inner6(
     a: _Plane4,
     b: _Plane4,
 ) -> float:
-    """Inner product of planes of four-dimensional space."""
+    """Return the inner product of planes of four-dimensional space."""
     first = a[0][0] * b[0][0] + a[1][0] * b[1][0] + a[2][0] * b[2][0]
     return first + a[3][0] * b[3][0] + a[4][0] * b[4][0] + a[5][0] * b[5][0]

@@ -60,7 +60,9 @@ def _mean_signs(values: _Lanes, count: int) -> None:
 
 
 def _price_sum(start: int, stop: int, t: _Lanes, squares: _Lanes, product: _Lanes) -> _Lanes:
-    """Return the sum of one of the rules."""
+    """Return the sum of Gauss' rule with nodes ``start`` to ``stop`` for the density of Price's
+    theorem.
+    """
     total = 0.0 * t
     for j in range(start, stop, 4):
         low = _PRICE_WEIGHTS[j] * _price_density(_PRICE_NODES[j] * t, squares, product)
@@ -76,7 +78,7 @@ def _sign_covariances(
 ) -> None:
     """Replace the first numbers of an array of means h by covariances of two signs.
 
-    ``second`` are the means k; ``total`` is what the function of one run needs.
+    ``second`` are the means k; ``total`` is not used here, but the function of one run needs it.
     """
     largest = abs(correlation[0])
     for n in range(1, count):
@@ -100,7 +102,7 @@ def _sign_covariances(
 
 
 def _angles_at(cc: _Lanes, ss: _Lanes, path: _Lanes) -> _Lanes:
-    """Return the integrand at a node: a squared cosine and a squared sine up to a scale."""
+    """Return the integrand at a node, given as squared cosine and squared sine up to a scale."""
     d, r, p, start, end = path
     root = inverse_root(max(d[0] * cc + d[1] * ss, 1e-300))
     first = inverse_root(max(cc + p[0] * ss, 1e-300))
@@ -113,11 +115,11 @@ def _angles_at(cc: _Lanes, ss: _Lanes, path: _Lanes) -> _Lanes:
 
 
 def _integrated_angles(path: _Lanes, variance: _Lanes) -> _Lanes:
-    """Return the integral over sigma."""
+    """Return the integral over sigma, from 0 to infinity."""
     p = path[2]
     least = min(min(p[0], p[1]), p[2])
     reach, farthest = _ends_of(variance, least)
-    # runs with a field that is nothing, or two equal ones, need no panels
+    # runs with a vanishing field, or with two equal ones, need no panels
     finish = chosen(least > 0.0, max(min(reach, farthest), _BEGIN), _BEGIN)
     total = 0.0 * variance
     for n in range(_EVEN_NODES.size):

@@ -17,7 +17,7 @@ _OWEN_WEIGHTS = _LEGENDRE_24[1] / (4.0 * math.pi)
 
 
 def _owen_inside(h: float, a: float) -> float:
-    """Owen's function for a <= 1."""
+    """Return Owen's function T(h, a) for |a| <= 1."""
     total, half = 0.0, -0.5 * h * h
     for n in range(_OWEN_NODES.size):
         x = a * _OWEN_NODES[n]
@@ -27,7 +27,7 @@ def _owen_inside(h: float, a: float) -> float:
 
 
 def _owen_t(h: float, a: float) -> float:
-    """Owen's function."""
+    """Return Owen's function T(h, a)."""
     size, along = abs(h), abs(a)
     if size == 0.0:
         value = 0.5 / math.pi * math.atan(along)

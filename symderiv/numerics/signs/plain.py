@@ -1,4 +1,4 @@
-"""Functions of the modules beside this one without their vector loops, as text to be read.
+"""Variants without vector loops of functions in the modules beside this one, for readable modules.
 
 Each stands for the function of the same name there and computes the same up to rounding.
 """
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def _summed_angles(nodes: np.ndarray, count: int, path: _Path) -> float:
-    """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
-    weights.
-    """
+    """Return the integrand summed over nodes (squared cosines, squared sines, weights)."""
     d, r, p, start, end = path
     total = 0.0
     for n in range(count):

@@ -20,7 +20,7 @@ _SAME_FIELD = 1.0 - 5e-16
 
 
 def _owen_along(h: float, along: float) -> float:
-    """Owen's function T(h, along/h) for h >= 0 and along >= 0."""
+    """Return Owen's function T(h, along/h) for h >= 0 and along >= 0."""
     if along == 0.0:
         return 0.0
     near, far = min(h, along), max(h, along)
@@ -38,17 +38,17 @@ def _owen_along(h: float, along: float) -> float:
 
 
 def _mean_sign(h: float) -> float:
-    """Return the mean of one sign with mean h."""
+    """Return the mean E[sgn(x + h)] of one sign."""
     return math.erf(math.sqrt(0.5) * h)
 
 
 def _sign_covariance(h: float, k: float, r: float) -> float:
-    """Return what the mean of two signs is more than the product of their means."""
+    """Return the covariance of two signs with means h and k of their fields."""
     return _shifted_signs(h, k, r) - _mean_sign(h) * _mean_sign(k)
 
 
 def _shifted_signs(h: float, k: float, r: float) -> float:
-    """Return the mean of two signs with means h and k (see above)."""
+    """Return the mean of two signs whose fields have means h and k (see above)."""
     bounded = r if abs(r) < _SAME_FIELD else math.copysign(1.0, r)
     if h == 0.0 and k == 0.0:
         return 2.0 / math.pi * math.asin(bounded)

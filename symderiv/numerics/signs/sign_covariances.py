@@ -54,16 +54,16 @@ _TAIL = (
     -2.8351136092960864e-07,
     -2.8435694914889067e-08,
 )
-# one after the other: rules of 8, 12 and 20 points
+# Gauss' rules of 8, 12 and 20 points, one behind the other
 _PRICE_RULES = np.hstack([_LEGENDRE_8, _LEGENDRE_12, _LEGENDRE_20])
 _PRICE_NODES = 0.5 + 0.5 * _PRICE_RULES[0]
 _PRICE_WEIGHTS = 2.0 / math.pi * _PRICE_RULES[1]
-# up to which |r| they do
+# the largest |r| for which each of these rules suffices
 _REACH = (0.5, 0.76, 0.94)
 
 
 def _decay(y: float) -> float:
-    """exp(y) for y <= 0, with an absolute error of one rounding."""
+    """Return exp(y) for y <= 0, with an absolute error of one rounding."""
     z = 0.015625 * (y if y > -40.0 else -40.0)
     z2 = z * z
     z4 = z2 * z2
@@ -116,8 +116,8 @@ def _sign_covariances(
 ) -> None:
     """Replace the first numbers of an array of means h by covariances (see above).
 
-    ``second`` are the means k, ``total`` is room; both and the correlations are overwritten. All
-    must have room for a multiple of 8 numbers.
+    ``second`` are the means k, ``total`` is scratch space; both and the correlations are
+    overwritten. All must have room for a multiple of 8 numbers.
     """
     largest = 0.0
     for n in range(count):

@@ -41,7 +41,7 @@ _EVEN_NODES = _LEGENDRE_24[0][12:].copy()
 _EVEN_WEIGHTS = _LEGENDRE_24[1][12:].copy()
 _NODES = _LEGENDRE_12[0]
 _WEIGHTS = _LEGENDRE_12[1]
-# For so many nodes at a time, a multiple of sixteen: more than most integrals need.
+# The number of nodes summed at a time, a multiple of sixteen; most integrals need fewer.
 _ROOM = 96
 # The first rule takes sigma up to this, where panels begin.
 _STRETCH = 1.3
@@ -54,7 +54,7 @@ def _unit_scale(variance: float) -> float:
 
 
 def _two_product(a: float, b: float) -> tuple[float, float]:
-    """Return product and its rounding error: a b = high + low exactly."""
+    """Return a product and its rounding error: a b = high + low exactly."""
     t = 134217729.0 * a
     a_high = t - (t - a)
     a_low = a - a_high
@@ -69,7 +69,7 @@ def _two_product(a: float, b: float) -> tuple[float, float]:
 def _two_difference(
     a_high: float, a_low: float, b_high: float, b_low: float
 ) -> tuple[float, float]:
-    """(a_high + a_low) - (b_high + b_low) as a double and its remainder."""
+    """Return (a_high + a_low) - (b_high + b_low) as a double and its remainder."""
     s = a_high - b_high
     t = s - a_high
     low = ((a_high - (s - t)) - (b_high + t)) + (a_low - b_low)
@@ -96,19 +96,17 @@ def _minor_of_doubled(
 
 
 def _arcsine(variance_product_minus_square: float, covariance: float) -> float:
-    """asin of a correlation, from the covariance and the 2 x 2 determinant."""
+    """Return asin of a correlation, from the covariance and the 2 x 2 determinant."""
     return math.atan2(covariance, math.sqrt(max(variance_product_minus_square, 0.0)))
 
 
 def _determinant3(a: float, b: float, c: float, ab: float, ac: float, bc: float) -> float:
-    """3 x 3 determinant over a, in plain doubles: it only chooses which field to scale."""
+    """Return the 3 x 3 determinant over a in doubles, only to choose which field to scale."""
     return (a * b - ab * ab) * (a * c - ac * ac) / a - (a * bc - ab * ac) ** 2 / a
 
 
 def _summed_angles(nodes: np.ndarray, count: int, path: _Path) -> float:
-    """Return the integrand summed over nodes: squared cosines and sines up to a scale, then
-    weights.
-    """
+    """Return the integrand summed over nodes (squared cosines, squared sines, weights)."""
     d, r, p, start, end = path
     cosines, sines, weights = nodes[:_ROOM], nodes[_ROOM : 2 * _ROOM], nodes[2 * _ROOM : 3 * _ROOM]
     widths, angles = nodes[3 * _ROOM : 7 * _ROOM], nodes[7 * _ROOM : 10 * _ROOM]
@@ -150,7 +148,7 @@ def _scaled4(c: _Ten) -> tuple[_Ten, _Four]:
 
 
 def _least_determined_last(c: _Ten) -> _Ten:
-    """Exchange fields: the one least determined by the other three has the shortest path."""
+    """Put the field that the others determine least last: its path is the shortest."""
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     without1 = _determinant3(c22, c33, c44, c23, c24, c34) * c11
     without2 = _determinant3(c11, c33, c44, c13, c14, c34) * c22
@@ -177,7 +175,7 @@ def _minors_of_pairs(c: _Ten) -> _Pairs:
 
 
 def _mean_of_merged(c: _Ten, minors: _Pairs) -> float:
-    """Return the mean where two fields are equal or opposite, so that two others are left."""
+    """Return the mean where two fields are equal or opposite, so that two others remain."""
     _, c12, c13, c14, _, c23, c24, _, c34, _ = c
     d12, d13, d14, d23, d24, d34 = minors
     side = 0.6366197723675814  # 2/pi
@@ -198,7 +196,7 @@ def _mean_of_merged(c: _Ten, minors: _Pairs) -> float:
 def _path_of(c: _Ten, minors: _Pairs) -> tuple[_Path, float]:
     """Return d, r, p, N and N' of the path, and the least variance that a field keeps on it.
 
-    The singularities that are nearest and farthest are at 1 and 1/sqrt(variance).
+    The nearest and farthest singularities are at 1 and 1/sqrt(variance).
     """
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     d12, d13, d14, d23, d24, d34 = minors
@@ -231,10 +229,11 @@ def _path_of(c: _Ten, minors: _Pairs) -> tuple[_Path, float]:
 
 
 def _ends_of(variance: float, least: float) -> tuple[float, float]:
-    """Return to which log(sigma) panels go, and where the integrand is nothing any more.
+    """Return the log(sigma) at which panels end, and the one beyond which the integrand is
+    negligible.
 
     Args:
-        variance: The least that a field keeps.
+        variance: The least variance that a field keeps on the path.
         least: The smallest p.
     """
     reach = 1e3
@@ -245,7 +244,7 @@ def _ends_of(variance: float, least: float) -> tuple[float, float]:
 
 
 def _integrated_angles(path: _Path, variance: float) -> float:
-    """Return the integral over sigma."""
+    """Return the integral over sigma, from 0 to infinity."""
     p = path[2]
     reach, farthest = _ends_of(variance, min(p[0], p[1], p[2]))
     finish = max(min(reach, farthest), _BEGIN)
@@ -281,7 +280,7 @@ def _integrated_angles(path: _Path, variance: float) -> float:
 
 
 def _mean_of_signs(c: _Ten) -> float:
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
+    """Return E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their covariances.
 
     Fields of zero variance give 0; fields that are equal or opposite are merged; a matrix slightly
     outside the positive cone is taken at its edge. Never NaN for finite arguments. Absolute error
@@ -299,5 +298,5 @@ def _mean_of_signs(c: _Ten) -> float:
 
 
 def sign_mean4(r12: float, r13: float, r14: float, r23: float, r24: float, r34: float) -> float:
-    """E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
+    """Return E[sgn z1 sgn z2 sgn z3 sgn z4] of centred Gaussian fields from their correlations."""
     return _mean_of_signs((1.0, r12, r13, r14, 1.0, r23, r24, 1.0, r34, 1.0))

@@ -32,7 +32,7 @@ _DAWSON = np.exp(-((0.25 * np.arange(1, 27, 2)) ** 2)) / math.sqrt(math.pi)
 
 
 def _dawson(x: float) -> float:
-    """Dawson's integral; relative error below 2e-15."""
+    """Return Dawson's integral with a relative error below 2e-15."""
     square = x * x
     if square < 0.04:
         value = 1.0
@@ -58,7 +58,7 @@ def _dawson(x: float) -> float:
 
 
 def _tilted_signs(exponent: float, h1: float, h2: float, r: float) -> float:
-    """exp(exponent) times the mean of two signs with imaginary means h1, h2 (see above)."""
+    """Return exp(exponent) times the mean of two signs with imaginary means h1, h2 (see above)."""
     bounded = r if abs(r) < _ONE_FIELD else math.copysign(1.0, r)
     rest = (1.0 - bounded) * (1.0 + bounded)
     k1, k2 = 0.0, 0.0
@@ -66,7 +66,7 @@ def _tilted_signs(exponent: float, h1: float, h2: float, r: float) -> float:
         k1 = (h2 - bounded * h1) / math.sqrt(rest)
         k2 = (h1 - bounded * h2) / math.sqrt(rest)
     m = 0.5 * (h1 * h1 + k1 * k1)
-    # What is below e^-40 of the end is left out.
+    # Where the integrand is below e^-40 of its value at the end, it is left out.
     begin = math.sqrt(1.0 - 40.0 / m) if m > 40.0 else 0.0
     total = 0.0
     for n in range(_WAVE_NODES.size):
@@ -78,7 +78,7 @@ def _tilted_signs(exponent: float, h1: float, h2: float, r: float) -> float:
 
 
 def _exp_difference(first: float, second: float) -> float:
-    """exp(first) - exp(second) with a small relative error."""
+    """Return exp(first) - exp(second) with a small relative error."""
     if first > second:
         return -math.exp(first) * math.expm1(second - first)
     return math.exp(second) * math.expm1(first - second)

@@ -1,8 +1,8 @@
-"""All roots in a box: it is divided until each part has none, or exactly one.
+"""All roots in a box, which is divided until each part has no root, or exactly one.
 
-A part is left out if the functions cannot vanish in it, and made smaller where they can, by their
-linear forms (:mod:`symderiv.precision.balls.forms`); a small part holds exactly one root where
-Krawczyk's operator maps it into its own interior. Everything is rounded outwards.
+A part is left out if the functions cannot vanish in it; otherwise it is narrowed to where they can,
+by their linear forms (:mod:`symderiv.precision.balls.forms`). A small part holds exactly one root
+where Krawczyk's operator maps it into its own interior. Everything is rounded outwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from symderiv.precision.balls.working import working_bits
 Floats = npt.NDArray[np.float64]
 
 _BATCH, _SMALLEST = 1024, 1e-5
-# a part of which less is left is made smaller once more before it is divided
+# a part that was narrowed to a smaller share is narrowed once more before it is divided
 _AGAIN = 0.5
 _RADII = 0.25 * 0.7 ** np.arange(36)
 _BITS = 64
@@ -36,7 +36,7 @@ class Census:
     """The part of a completeness proof that covers one box.
 
     Attributes:
-        boxes: How many parts were looked at.
+        boxes: The number of parts that were examined.
         points: Bounds of parts that hold exactly one root each, shape (m, 2); it may be a known
             one.
         left: Bounds of parts of which nothing is proved, shape (p, m, 2).
@@ -48,7 +48,7 @@ class Census:
 
     @property
     def complete(self) -> bool:
-        """True if every part has no root or exactly one."""
+        """Return whether every part was proved to have no root or exactly one."""
         return not len(self.left)
 
 
@@ -60,15 +60,15 @@ def roots_in_box(
     most: int,
     tell: Callable[[float], None],
 ) -> Census:
-    """Return what is proved of the numbers whose sizes are at most ``bound``.
+    """Return what is proved about the roots whose components are at most ``bound`` in size.
 
     Args:
-        functions: As many as numbers that they take.
+        functions: n functions of n numbers.
         bound: shape (n,).
         known: Roots, shapes (n,).
-        cut: Makes boxes with bounds of shapes (B, n) smaller, in place, and says which are left.
-        most: Parts after which the search ends.
-        tell: Told which share of the box is decided.
+        cut: Narrows boxes with bounds of shapes (B, n) in place, and returns which of them remain.
+        most: The number of parts after which the search ends.
+        tell: Called with the share of the box that is decided.
 
     Raises:
         SymderivError: A known root was lost.
@@ -93,7 +93,7 @@ def roots_in_box(
             _check_kept(one, (taken, other), (below, above), volume)
         small = (np.max(above - below, axis=1) < _SMALLEST) & (volume >= _AGAIN)
         for box in np.stack([below[small], above[small]], axis=2):
-            # roots at the edge of what is left are met from outside too
+            # a box centred at the part's middle also encloses roots at the part's edge
             around = roots.around(box.mean(axis=1))
             if around is not None and np.all((box[:, 0] >= around[0]) & (box[:, 1] <= around[1])):
                 explained.append(around)
@@ -112,7 +112,7 @@ def roots_in_box(
 def _check_kept(
     root: Floats, before: tuple[Floats, Floats], after: tuple[Floats, Floats], volume: Floats
 ) -> None:
-    """Check that boxes which held a root still hold it.
+    """Check that boxes which held a root still hold it after narrowing.
 
     Raises:
         SymderivError: One does not.
@@ -128,7 +128,7 @@ def _check_kept(
 
 
 def _halved(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return boxes divided in two where they are widest."""
+    """Return boxes divided in two along their widest side."""
     n = np.argmax(high - low, axis=1)
     rows = np.arange(len(low))
     middle = (low[rows, n] + high[rows, n]) / 2
@@ -139,10 +139,10 @@ def _halved(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 
 class _Roots:
-    """Boxes in which there is exactly one root, in balls.
+    """Finds boxes that hold exactly one root, by ball arithmetic.
 
     Args:
-        functions: As many as numbers that they take.
+        functions: n functions of n numbers.
     """
 
     def __init__(self, functions: Operations) -> None:
@@ -150,8 +150,10 @@ class _Roots:
             self._values = functions.in_balls()
 
     def around(self, numbers: Floats) -> tuple[Floats, Floats] | None:
-        """Return the largest box around a root in which Krawczyk's operator proves it the only
-        one, of those that are tried.
+        """Return the largest of the tried boxes around a root in which it is proved to be the only
+        one.
+
+        The proof is by Krawczyk's operator.
         """
         middle = [arb(float(x)) for x in numbers]
         with working_bits(_BITS):

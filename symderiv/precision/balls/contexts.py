@@ -87,7 +87,7 @@ class Numbers(Protocol):
     fsum: Callable[[Iterable[Any]], RealNumber]
 
     def point(self, value: Any) -> RealNumber:
-        """Return the number itself; of a ball its middle, exactly."""
+        """Return the number itself, or the exact middle of a ball."""
 
     def as_mpf(self, value: Any) -> Any:
         """Return the number (of a ball its middle) as an mpmath number with all its digits."""
@@ -95,13 +95,13 @@ class Numbers(Protocol):
 
 @contextmanager
 def numbers(digits: int, backend: str = "arb") -> Iterator[Any]:
-    """Yield numbers with so many decimal digits, as a :class:`Numbers`; valid inside the block.
+    """Yield numbers with this many decimal digits as a :class:`Numbers`, valid inside the block.
 
     The precision of balls is a setting of the whole thread, so blocks of different digits may be
     nested but not interleaved.
 
     Args:
-        digits: At least 1; what "float64" does not have is not an error here.
+        digits: At least 1; "float64" accepts more digits than it has.
         backend: One of :data:`BACKENDS`.
 
     Raises:
@@ -123,7 +123,7 @@ def numbers(digits: int, backend: str = "arb") -> Iterator[Any]:
 
 
 class _Reference(mpmath.MPContext):  # type: ignore[misc]
-    """mpmath itself, but for complex values: outside of a real domain is "not a number"."""
+    """mpmath restricted to real values: outside of a real domain the result is NaN."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class _Reference(mpmath.MPContext):  # type: ignore[misc]
 
 
 class _BallNumbers:
-    """Arb's balls at the precision of the thread, and power series of balls."""
+    """Balls of Arb at the precision of the thread, and power series of balls."""
 
     zero = arb(0)
     one = arb(1)
@@ -188,7 +188,7 @@ class _BallNumbers:
 
     def as_mpf(self, value: arb | float) -> Any:
         mantissa, exponent = arb(value).mid().man_exp()
-        # more bits than the global context has are kept: rounding is left to the reader
+        # all bits are kept, even if the global context has fewer: the caller may round
         return mpmath.mp.make_mpf(mpmath.libmp.from_man_exp(int(mantissa), int(exponent)))
 
 

@@ -1,4 +1,4 @@
-"""Balls as decimals: the digits shown, and a bound of what they are off by, rounded upwards.
+"""Balls as decimals: the digits shown, and a bound on their error, rounded upwards.
 
 Whatever way a number leaves the program (text, JSON, float), what is shown with its error is an
 interval that contains the exact value.
@@ -26,18 +26,18 @@ _BITS_PER_DIGIT: Final = math.log2(10)
 _LARGEST_EXPONENT: Final = 1_000_000
 #: Numbers of an answer that are smaller than 2 to this power are shown as zeros.
 _ZERO_EXPONENT: Final = -900_000
-#: Decimal digits that a double keeps, whatever the number.
+#: The number of decimal digits that every double keeps.
 DOUBLE_DIGITS: Final = 15
 _LEAST_DOUBLE: Final = sys.float_info.min
 
 
 def arithmetic() -> str:
-    """Return the libraries of balls in which certified numbers are computed, and their versions."""
+    """Return the libraries that compute certified numbers, with their versions."""
     return f"python-flint {flint.__version__}, FLINT {flint.__FLINT_VERSION__}"
 
 
 def written(enclosed: arb, exact: Rational | None, digits: int, method: str) -> Value:
-    """Return the middle of a ball as text, and the distance of that text from all of the ball.
+    """Return the middle of a ball as text, with a bound on its distance from any point of the ball.
 
     Args:
         enclosed: A finite ball.
@@ -56,23 +56,23 @@ def written(enclosed: arb, exact: Rational | None, digits: int, method: str) -> 
     low, high = ends(enclosed)
     if exact is not None:
         low = high = Fraction(exact)
-    # in fractions: what balls would lose here depends on the precision they happen to work with
+    # exact fractions, because balls would round to whatever the working precision happens to be
     error = max(abs(low - shown), abs(high - shown))
     return Value(text, _upwards(error), True, method, (low, high))
 
 
 def zero(enclosed: arb, method: str) -> Value:
-    """Return a ball that cannot be told from zero, as zero with the ball's size as error."""
+    """Return the value 0, with the ball's size as error, for a ball that contains 0."""
     return Value("0", upwards(enclosed), True, method, ends(enclosed))
 
 
 class Outward:
-    """Shows the numbers of one answer, and says how far the worst of them is from the exact one.
+    """Writes the numbers of one answer as decimals, and records the largest errors of these.
 
     Attributes:
         digits: Significant digits of every number.
-        relative: No number shown is farther from the exact one than this times itself.
-        zero: Numbers shown as zero, those that cannot be told from it, are not larger.
+        relative: The largest relative error of any number shown.
+        zero: A bound on the size of numbers shown as zero because they cannot be told from it.
     """
 
     def __init__(self, digits: int) -> None:
@@ -84,18 +84,18 @@ class Outward:
         """Return a ball as text.
 
         Args:
-            middle: What is shown: the middle of this ball.
-            enclosed: A ball with the exact number; the same when left out.
+            middle: The ball whose middle is shown.
+            enclosed: A ball with the exact number; ``middle`` by default.
         """
         return str(self._shown(middle, enclosed)[0])
 
     def number(self, middle: arb, enclosed: arb | None = None) -> float | str:
-        """Return the same for JSON: a double if one holds all digits, else text."""
+        """Return a ball for JSON: a double if doubles hold all digits, else text."""
         text, double = self._shown(middle, enclosed)
         return text if double is None else double
 
     def record(self) -> dict[str, Any]:
-        """Return what has been proved of all numbers shown so far, and by which arithmetic."""
+        """Return the proved error bounds of all numbers shown so far, and the arithmetic used."""
         return {
             "certified": True,
             "relative_error_bound": _upwards(self.relative),
@@ -140,7 +140,7 @@ def _man_exp(point: arb) -> tuple[int, int]:
 
 
 def upwards(bound: arb) -> str:
-    """Return a decimal of two digits that is not below any number of the ball ``bound`` in size."""
+    """Return a two-digit decimal that bounds the size of all numbers of a ball from above."""
     low, high = ends(bound)
     return _upwards(max(abs(low), abs(high)))
 
@@ -157,7 +157,7 @@ def _upwards(size: Fraction) -> str:
 
 
 def _log10_floor(size: Fraction) -> int:
-    """Return the power of ten that a positive number reaches, exactly."""
+    """Return the largest integer p with 10**p at most a positive number, exactly."""
     bits = size.numerator.bit_length() - size.denominator.bit_length()
     power = math.floor((bits - 1) * math.log10(2))
     while Fraction(10) ** (power + 1) <= size:
@@ -166,9 +166,9 @@ def _log10_floor(size: Fraction) -> int:
 
 
 def nearest_float(interval: tuple[Fraction, Fraction]) -> float | None:
-    """Return the double nearest to every number of an interval (infinite beyond the largest one).
+    """Return the double nearest to every number of an interval, or None if it is not unique.
 
-    None if that is not one double.
+    Beyond the largest double it is infinite.
     """
     low, high = (_rounded(end) for end in interval)
     return low if low == high else None
@@ -182,7 +182,7 @@ def _rounded(number: Fraction) -> float:
 
 
 class Digits(Decimal):
-    """A decimal that is printed with the digits it was computed with, and that mixes with floats.
+    """A decimal that prints the digits it was made from, and that mixes with floats.
 
     ``str`` is the text in JSON; arithmetic with a float gives a float, all else is ``Decimal``.
     """

@@ -17,7 +17,7 @@ def index_of(eigenvalues: Sequence[acb]) -> int | None:
 
 
 def enclosed_eigenvalues(matrix: arb_mat) -> list[acb]:
-    """Return balls that hold the eigenvalues, as often as they occur; largest real part first."""
+    """Return balls that hold the eigenvalues with their multiplicities, largest real part first."""
     try:
         eigenvalues: list[acb] = acb_mat(matrix).eig(multiple=True)
     except (ValueError, ArithmeticError):
@@ -26,9 +26,9 @@ def enclosed_eigenvalues(matrix: arb_mat) -> list[acb]:
 
 
 def _discs(matrix: arb_mat) -> list[acb]:
-    """Return Gershgorin's discs of a matrix in the basis of its eigenvectors in doubles.
+    """Return Gershgorin's discs of a matrix in the basis of its approximate eigenvectors.
 
-    Discs that overlap hold together as many eigenvalues as there are of them.
+    A group of overlapping discs holds as many eigenvalues as it has discs.
     """
     size = matrix.nrows()
     middle = np.array([float(x.mid()) for x in matrix.entries()]).reshape(size, size)

@@ -17,8 +17,8 @@ from symderiv.precision.balls.expression_balls import ball
 from symderiv.precision.balls.working import working_bits
 
 _BITS_PER_DIGIT: Final = math.log2(10)
-# A value that a ball of 10**-(digits + this) around 0 still contains is reported as zero, with the
-# radius as its bound. Orthant integrals cost more per digit than closed forms.
+# A value whose enclosure contains 0 and is smaller than 10**-(digits + this) is reported as zero,
+# with that size as its bound. Orthant integrals cost more per digit than closed forms.
 _ZERO_DIGITS: Final = 200
 _ZERO_DIGITS_OF_INTEGRALS: Final = 60
 _MAX_BITS: Final = 40_000
@@ -49,8 +49,7 @@ def certified(found: DerivedExpectation, digits: int) -> Value:
 
 
 def certified_value(expression: sp.Expr, digits: int, method: str) -> Value:
-    """Return a closed form as ``digits`` significant digits and a proved bound of what they are off
-    by.
+    """Return a closed form as ``digits`` significant digits with a proved error bound.
 
     The bound covers the rounding to the digits shown; it is 0 if they are the exact value. It is
     relative to the value (below one unit of the last digit) unless the value is 0 or cannot be told
@@ -80,14 +79,14 @@ def certified_value(expression: sp.Expr, digits: int, method: str) -> Value:
                 if enclosed.contains(0) and enclosed.abs_upper() < tiny:
                     return zero(enclosed, method)
             if accuracy > 0:
-                bits += wanted - accuracy + 12  # every bit more is a bit gained
+                bits += wanted - accuracy + 12  # each further bit adds about one bit of accuracy
                 continue
         bits *= 2
     raise ToleranceError(f"there is no enclosure with {digits} digits of {str(expression)[:200]}")
 
 
 def _attempt(expression: sp.Expr, bits: int) -> arb | None:
-    """Return a finite ball, or None where this precision does not give one."""
+    """Return a finite ball, or None if this precision does not give one."""
     try:
         enclosed = ball(expression, bits)
     except (ToleranceError, ZeroDivisionError):

@@ -1,8 +1,8 @@
 r"""Closed forms as balls: real and complex numbers with proved radii, from an exact SymPy tree.
 
-Rational leaves are exact, every operation rounds outwards. The two places where a radius could
-blow up although the value is fine are the edges of domains. arcsin near ±1: the arguments in our
-closed forms are correlations, so what sticks out of [-1, 1] is cut off. Roots near 0: the root of
+Rational leaves are exact, every operation rounds outwards. The two places where a radius could blow
+up although the value is fine are the edges of domains. arcsin near ±1: the arguments in our closed
+forms are correlations, so the part of a ball outside [-1, 1] is cut off. Roots near 0: the root of
 a ball that contains 0 is the ball that covers the roots of both signs of the argument.
 """
 
@@ -59,7 +59,7 @@ def ball_at(expression: Any, values: Mapping[Any, arb], bits: int) -> arb:
 
 
 def balls_at(expressions: Sequence[Any], values: Mapping[Any, arb], bits: int) -> list[arb]:
-    """Return :func:`ball_at` of several expressions, whose common parts are computed once."""
+    """Return :func:`ball_at` of several expressions, with common parts computed once."""
     with working_bits(bits):
         enclosures = values_of(expressions, _Balls(bits, values), values)
     return [_real_ball(*each) for each in zip(expressions, enclosures, strict=True)]
@@ -80,9 +80,9 @@ def complex_ball(
     """Return :func:`ball` for a number that may be complex: an ``arb`` or an ``acb``.
 
     Args:
-        expression: Exact, without symbols.
+        expression: Exact, without symbols other than those in ``known``.
         bits: Working precision.
-        known: Balls of parts of it.
+        known: The balls of symbols.
     """
     with working_bits(bits):
         balls = _Balls(bits, known or {})
@@ -91,13 +91,16 @@ def complex_ball(
 
 @dataclass(frozen=True)
 class _Balls:
-    """Balls, real ones as long as values are; ``known`` are those of parts."""
+    """Evaluation in balls, which stay real as long as values are real.
+
+    ``known`` are the balls of symbols.
+    """
 
     bits: int
     known: Mapping[Any, Ball]
 
     def meaning(self, e: Any) -> Meaning:
-        """Return the function of balls that a node is."""
+        """Return the function of balls, and its arguments, that a node stands for."""
         if (number := exact_ball(e)) is not None:
             return constant(number)
         name = type(e).__name__
@@ -110,7 +113,7 @@ class _Balls:
         if name == "Pow":
             return _power(*e.args)
         if name == "SignMean4":
-            # evaluated apart, with more bits than all else
+            # its arguments are evaluated separately, with more bits
             return lambda: self._sign_mean4(e), ()
         if name == "OwenT":
             return self._owen_t(*e.args)
@@ -132,7 +135,7 @@ class _Balls:
 
 
 def ball_method(e: sp.Expr) -> Callable[[Ball], Ball]:
-    """Return the method of real and complex balls that a function is.
+    """Return the method of real and complex balls that computes a function.
 
     Raises:
         NotYetError: There is none.
@@ -144,7 +147,7 @@ def ball_method(e: sp.Expr) -> Callable[[Ball], Ball]:
 
 
 def exact_ball(e: Any) -> Ball | None:
-    """Return the ball of a number that is exact or a constant of its own."""
+    """Return the ball of a rational number or a named constant, None for anything else."""
     if isinstance(e, Rational):
         return arb(fmpq(int(e.numerator), int(e.denominator)))
     known = _CONSTANTS.get(type(e).__name__)
@@ -204,12 +207,12 @@ def _im(_: sp.Expr, x: Ball) -> Ball:
 
 
 def _real(x: Ball) -> Ball:
-    """Return a correlation or slope, which is real: without an imaginary part that is rounding."""
+    """Return a number that is known to be real without the imaginary part that rounding left."""
     return x.real if isinstance(x, acb) and x.imag.contains(0) else x
 
 
 def arcsine(x: arb) -> arb:
-    """arcsin of a real ball; of what lies in [-1, 1] where it overlaps one of the ends."""
+    """Return arcsin of a real ball, or of its part in [-1, 1] if it overlaps an end of that."""
     return _cut_asin(x) if _sticks_out(x) else x.asin()
 
 
@@ -218,7 +221,7 @@ def _sticks_out(x: arb) -> bool:
 
 
 def _cut_asin(x: arb) -> arb:
-    """arcsin of the part of a ball in [-1, 1]; the function increases, so its ends suffice."""
+    """Return arcsin of the part of a ball in [-1, 1], from its ends, because arcsin increases."""
     half_pi = arb.pi() / 2
     low = x.lower().asin() if x.lower() > -1 else -half_pi
     high = x.upper().asin() if x.upper() < 1 else half_pi
@@ -226,7 +229,9 @@ def _cut_asin(x: arb) -> arb:
 
 
 def _root(x: Ball) -> Ball:
-    """Return the principal square root; of a real ball around 0, the roots of all its numbers."""
+    """Return the principal square root; of a real ball around 0, a ball with the roots of its
+    numbers.
+    """
     if isinstance(x, acb):
         return x.sqrt()
     if x >= 0:
@@ -245,7 +250,7 @@ _CONSTANTS: Final[Mapping[str, Callable[[], Ball]]] = {
     "Exp1": arb.const_e,
     "ImaginaryUnit": lambda: acb(0, 1),
 }
-#: Functions of an argument, as an expression and as a ball, that need a look at their domains.
+#: Functions that must check their domain; they take the argument as expression and as ball.
 _OWN: Final[Mapping[str, Callable[[sp.Expr, Ball], Ball]]] = {
     "log": _log,
     "asin": _asin,

@@ -1,10 +1,10 @@
 """The loops of :mod:`symderiv.precision.balls.forms`; they allocate nothing.
 
-Every number is a form :math:`c + \\sum_k a_k \\varepsilon_k \\pm e` in the places of the inputs in
-a box, :math:`|\\varepsilon_k| \\le 1`, beside its range. Only e knows of what is not linear and of
-rounding, so that equal parts of different numbers cancel. A form is an array of n + 5 numbers: a,
-then c, e, the two ends of the range, and the sum of the sizes of a. Boxes are looked at together, w
-at a time.
+Every number is a form :math:`c + \sum_k a_k \varepsilon_k \pm e`, where :math:`|\varepsilon_k| \le
+1` are the scaled positions of the inputs in a box, together with its range. Only e contains
+nonlinear parts and rounding, so that equal parts of different numbers cancel. A form is an array of
+n + 5 numbers: a, then c, e, the two ends of the range, and the sum of the sizes of a. w boxes are
+handled together.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Integers = npt.NDArray[np.int64]
 
 # operations, as of symderiv.precision.balls.forms, which this module may not import
 _CONSTANT, _INPUT, _ADD, _SUBTRACT, _MULTIPLY, _INVERSE, _SQUARE, _ROOT, _EXP = range(9)
-# more than what rounding costs in 30 operations, and than a function of the C library errs by
+# above the relative rounding error of 30 operations and the error of functions of the C library
 _SHARE, _LEAST = 2.0**-48, 1e-90
 _STEEP, _NOTHING, _UNKNOWN = 0.999, 1e-300, 1e300
-# further out numbers might overflow
+# beyond these bounds numbers might overflow
 _SMALL, _LARGE = 1e-30, 60.0
 
 
@@ -35,7 +35,7 @@ _SMALL, _LARGE = 1e-30, 60.0
 def _near_line(
     ends: tuple[float, float], values: tuple[float, float, float], slope: float, tangent: float
 ) -> tuple[float, float, float, float, float]:
-    """Return slope, value at 0 and error of a line near a function of one curvature, and its ends.
+    """Return a line near a function of one curvature (slope, value at 0, error) and its range.
 
     The function lies between its chord and its tangent in the middle; the least and the largest
     distance of both from the line are at the ends.
@@ -61,8 +61,11 @@ def _near_line(
 
 @compiled()
 def _arcsine(a: float, b: float) -> tuple[float, float, float, float, float]:
-    """Return the same of an arcsine; ends in the wrong order if it has no value."""
-    # arguments are correlations of states that exist
+    """Return line and range of an arcsine as :func:`_near_line` does.
+
+    The ends of the range are in the wrong order if it has no value.
+    """
+    # arguments are correlations, so only the part in [-1, 1] matters
     a, b = max(a, -1.0), min(b, 1.0)
     if not a <= b:
         return 0.0, 0.0, 0.0, 1.0, -1.0
@@ -87,7 +90,7 @@ def _arcsine(a: float, b: float) -> tuple[float, float, float, float, float]:
 
 @compiled()
 def _exponential(a: float, b: float) -> tuple[float, float, float, float, float]:
-    """Return the same of an exponential."""
+    """Return line and range of an exponential as :func:`_near_line` does."""
     if not a <= b <= _LARGE:
         return 0.0, 0.0, 0.0, 1.0, -1.0
     low, high, value = math.exp(a), math.exp(b), math.exp(0.5 * (a + b))
@@ -97,7 +100,7 @@ def _exponential(a: float, b: float) -> tuple[float, float, float, float, float]
 
 @compiled(forceinline=True)
 def _lines(operation: int, first: Floats, n: int, lines: Floats) -> None:
-    """Write lines near a function, shape (5, w)."""
+    """Write lines near a function and its ranges in w boxes, shape (5, w)."""
     for w in range(lines.shape[1]):
         a, b = first[n + 2, w], first[n + 3, w]
         if operation == _ROOT:
@@ -139,7 +142,7 @@ def _sum(sign: float, first: Floats, second: Floats, form: Floats) -> None:
 
 @compiled(forceinline=True)
 def _product(first: Floats, second: Floats, form: Floats, room: Floats) -> None:
-    """Write the form of a product; room: (6, w).
+    """Write the form of a product; ``room`` is scratch space of shape (6, w).
 
     Of the deviations u and v, uv = ((u + v)² - (u - v)²)/4 with two squares in [0, r²], which is
     narrow if u and v have the same parts; v is scaled so that both are of one size.
@@ -200,9 +203,9 @@ def _square(first: Floats, form: Floats) -> None:
 
 @compiled(forceinline=True)
 def _function(operation: int, first: Floats, form: Floats, good: Floats, lines: Floats) -> None:
-    """Write the form of a function of one number, and 0 to ``good`` where it has no value."""
+    """Write the form of a function of one number; set ``good`` to 0 where it has no value."""
     n, lanes = form.shape[0] - 5, form.shape[1]
-    # numbers that are known beforehand make a loop of vector instructions of each
+    # with constant operation numbers, compilers make loops of vector instructions
     if operation == _ROOT:
         _lines(_ROOT, first, n, lines)
     elif operation == _INVERSE:
@@ -229,7 +232,7 @@ def _function(operation: int, first: Floats, form: Floats, good: Floats, lines: 
 
 @compiled(forceinline=True)
 def _ranged(form: Floats) -> None:
-    """Cut the range of a number to that of its form."""
+    """Intersect the range of a number with that of its form."""
     n, lanes = form.shape[0] - 5, form.shape[1]
     for w in range(lanes):
         reach = form[n + 4, w] + form[n + 1, w]
@@ -240,7 +243,7 @@ def _ranged(form: Floats) -> None:
 
 @compiled(forceinline=True)
 def _leaf(row: Integers, bounds: Floats, form: Floats, low: Floats, high: Floats, at: int) -> None:
-    """Write the form of a constant or an input in boxes from the one numbered ``at``."""
+    """Write the form of a constant or an input in w boxes, from number ``at`` on."""
     n, lanes = form.shape[0] - 5, form.shape[1]
     form[:n] = 0.0
     for w in range(lanes):
@@ -260,11 +263,11 @@ def _leaf(row: Integers, bounds: Floats, form: Floats, low: Floats, high: Floats
 
 @compiled()
 def _by_row(row: Floats, places: Floats) -> bool:
-    """Narrow places to where a form may vanish; return whether it may.
+    """Narrow the positions of inputs to where a form may vanish; return whether it may.
 
     Args:
         row: a, c and e, shape (n + 2,).
-        places: Bounds of the places of the inputs, shape (n, 2).
+        places: Bounds of the positions of the inputs, shape (n, 2).
     """
     n = places.shape[0]
     low, high, size = row[n] - row[n + 1], row[n] + row[n + 1], abs(row[n]) + row[n + 1]
@@ -280,7 +283,7 @@ def _by_row(row: Floats, places: Floats) -> bool:
         if abs(row[k]) < 1e-9 * size:
             continue
         p, q = row[k] * places[k, 0], row[k] * places[k, 1]
-        # what the others leave to this one
+        # the values of this input for which the others can cancel the rest
         least = (-(high - max(p, q)) - slack) / row[k]
         most = (-(low - min(p, q)) + slack) / row[k]
         least, most = min(least, most), max(least, most)
@@ -295,8 +298,9 @@ def _by_row(row: Floats, places: Floats) -> bool:
 
 @compiled()
 def _pivot(rows: Floats, places: Floats, used: Floats) -> tuple[int, int]:
-    """Return row and input of the largest share of a row, none (-1) if all that are left are
-    small; ``used``: (2, m) for rows and inputs that were taken.
+    """Return row and input with the largest share of a row's size, or -1 if all shares are small.
+
+    ``used``, shape (2, m), marks rows and inputs that were taken.
     """
     n, best, row, column = places.shape[0], 1e-3, -1, -1
     for i in range(rows.shape[0]):
@@ -312,7 +316,7 @@ def _pivot(rows: Floats, places: Floats, used: Floats) -> tuple[int, int]:
 
 @compiled()
 def _by_rows(rows: Floats, places: Floats, used: Floats) -> bool:
-    """Narrow places by all forms, and by those in which inputs are eliminated, one by one."""
+    """Narrow positions by all forms, before and after Gauss-Jordan elimination of inputs."""
     m, n = rows.shape[0], places.shape[0]
     used[:] = 0.0
     for i in range(m):
@@ -330,7 +334,7 @@ def _by_rows(rows: Floats, places: Floats, used: Floats) -> bool:
                 for k in range(n + 1):
                     size += abs(rows[i, k]) + abs(factor * rows[row, k])
                     rows[i, k] -= factor * rows[row, k]
-                # what rounding has left of it
+                # the eliminated entry is exactly zero; its rounding is part of the error
                 error = rows[i, n + 1] + abs(factor) * rows[row, n + 1]
                 rows[i, n + 1] = error * (1.0 + _SHARE) + size * (4.0 * _SHARE) + _LEAST
                 rows[i, column] = 0.0
@@ -341,7 +345,7 @@ def _by_rows(rows: Floats, places: Floats, used: Floats) -> bool:
 
 @compiled()
 def _moved(low: Floats, high: Floats, places: Floats) -> float:
-    """Narrow a box to places in it; return the share that is left of its volume."""
+    """Narrow a box to positions in it; return the remaining share of its volume."""
     share = 1.0
     for k in range(low.size):
         middle = 0.5 * (low[k] + high[k])
@@ -360,7 +364,7 @@ def _forms(
     operations: Integers, constants: Floats, ends: tuple[Floats, Floats], at: int, forms: Floats,
     good: Floats, room: Floats,
 ) -> None:  # fmt: skip
-    """Write the forms of all numbers in w boxes."""
+    """Write the forms of all numbers in w boxes, from number ``at`` on."""
     good[:] = 1.0
     n = forms.shape[1] - 5
     for p in range(operations.shape[0]):
@@ -399,15 +403,15 @@ def narrow(
     forms: Floats,
     room: Floats,
 ) -> None:
-    """Make boxes smaller where all outputs may vanish, in place.
+    """Narrow boxes, in place, to where all outputs may vanish.
 
     Args:
         operations, constants, outputs: Those of :class:`symderiv.precision.balls.forms.Forms`, p
             operations and m outputs.
         low, high: Bounds of B boxes, shape (B, n).
-        left: The shares of volumes that are left, shape (B,): -1 where no output can vanish.
+        left: The remaining shares of volumes, shape (B,): -1 where no output can vanish.
         forms: Room for s forms, shape (s, n + 5, w).
-        room: Shape (2 n + 2 m + 16, the largest of n + 2, m and w).
+        room: Scratch space, shape (2 n + 2 m + 16, the largest of n + 2, m and w).
     """
     n, m, lanes = low.shape[1], outputs.size, forms.shape[2]
     lane_room, good = room[:6, :lanes], room[6, :lanes]

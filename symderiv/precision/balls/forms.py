@@ -1,7 +1,7 @@
-"""Recorded operations as linear forms over boxes of doubles, which make the boxes smaller.
+"""Narrowing of boxes of doubles by linear forms of recorded operations.
 
-A system of forms that must vanish leaves of a box what each of them, and each of those that
-Gauss and Jordan make of them, leaves to one input when the others are anywhere.
+Every form that must vanish bounds each input, given the range of the others; so does every form
+that Gauss-Jordan elimination makes of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from symderiv.precision.balls.working import working_bits
 Floats = npt.NDArray[np.float64]
 
 CONSTANT, INPUT, ADD, SUBTRACT, MULTIPLY, DIVIDE, SQUARE, ROOT, EXP, ASIN = range(10)
-#: In lists of forms a quotient is a product with an inverse.
+#: In lists of forms a quotient is a product with an inverse, which has this number.
 INVERSE = DIVIDE
 _FUNCTIONS: Final = {"sqrt": ROOT, "exp": EXP, "asin": ASIN}
 _LANES, _BITS = 32, 128
@@ -33,14 +33,15 @@ narrow = Linked("symderiv.precision.balls.form_loops", "narrow", shipped=True)
 
 @dataclass(frozen=True)
 class Forms:
-    """Operations that write to places which are used again when nothing reads them any more.
+    """Operations whose results are stored in places that are used again when they are no longer
+    read.
 
     Attributes:
-        operations: What is written where, from which places; shape (p, 4). An input reads its
-            number in place of a place.
+        operations: Operation, place of the result, and two places that it reads; shape (p, 4). An
+            input reads its number in place of a place.
         constants: Least and largest value of every constant, shape (p, 2).
         outputs: Places of the results.
-        places: How many there are.
+        places: The number of places.
     """
 
     operations: npt.NDArray[np.int64]
@@ -51,7 +52,7 @@ class Forms:
 
 @lru_cache(maxsize=16)
 def forms_of(listed: Operations) -> Forms:
-    """Return the same operations.
+    """Return operations prepared for evaluation as linear forms.
 
     Raises:
         NotYetError: A function has no enclosure over boxes of doubles.
@@ -81,7 +82,7 @@ def forms_of(listed: Operations) -> Forms:
 
 
 def _recorded(listed: Operations) -> tuple[_Rows, list[int]]:
-    """Return operations as rows, and which of them are the results.
+    """Return operations as rows, and the numbers of the rows that are the results.
 
     Raises:
         NotYetError: A function has no enclosure over boxes of doubles.
@@ -116,7 +117,7 @@ def _recorded(listed: Operations) -> tuple[_Rows, list[int]]:
 
 
 class _Rows:
-    """Rows of operations, equal ones once, with the bounds of constants."""
+    """A list of distinct operations as rows, with the bounds of constants."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, int, int]] = []
@@ -132,13 +133,13 @@ class _Rows:
         return self._places[key]
 
     def row(self, operation: int, first: int, second: int = 0) -> int:
-        """Return where an operation is, added if it is new."""
+        """Return the index of an operation, which is added if it is new."""
         if operation in (ADD, MULTIPLY) and second < first:
             first, second = second, first
         return self._place((operation, first, second), (0.0, 0.0))
 
     def constant(self, value: Any) -> int:
-        """Return where a constant is, with doubles on both sides of it."""
+        """Return the index of a constant, bounded by doubles on both sides."""
         ball = arb(value)
         low, high = float(ball.lower()), float(ball.upper())
         if not (ball.is_exact() and arb(low) == ball):
@@ -146,13 +147,13 @@ class _Rows:
         return self._place((CONSTANT, 0, 0), (low, high))
 
     def quotient(self, first: int, second: int) -> int:
-        """Return where a quotient is; that of a number and itself is 1."""
+        """Return the index of a quotient; that of a number and itself is 1."""
         return self.constant(1) if first == second else self.row(DIVIDE, first, second)
 
     def product(self, first: int, second: int) -> int:
-        """Return where a product is, squares told apart.
+        """Return the index of a product, with squares recognised.
 
-        A square has no sign, which a product of two equal boxes would not know.
+        A square is never negative, which the product of two equal boxes would not show.
         """
         if first == second:
             return self.row(SQUARE, first)
@@ -167,7 +168,7 @@ class _Rows:
 def _placed(
     rows: list[tuple[int, int, int]], outputs: list[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
-    """Return operations with the places they write to, the places of rows, and how many."""
+    """Return operations with places for their results, the place of each row, and their number."""
     last = np.arange(len(rows))
     for p, (operation, first, second) in enumerate(rows):
         if operation > INPUT:
@@ -194,11 +195,12 @@ def narrowed(functions: Operations, low: Floats, high: Floats) -> tuple[Floats, 
     """Return the parts of boxes in which all functions may vanish, and their shares of volumes.
 
     Args:
-        functions: m of n inputs.
+        functions: m functions of n inputs.
         low, high: Bounds of B boxes, shapes (B, n).
 
     Returns:
-        Bounds of what is left of boxes, and how much of each, -1 where a function cannot vanish.
+        Bounds of the narrowed boxes, and their share of the volume, -1 where a function cannot
+        vanish.
     """
     forms = forms_of(functions)
     n, m = low.shape[1], forms.outputs.size

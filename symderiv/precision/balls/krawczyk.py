@@ -1,5 +1,7 @@
-"""Roots that are proved: Krawczyk's operator on balls maps a box into its own interior; one number
-is enclosed by the two signs at the ends of a ball in which the function is monotone."""
+"""Proved roots: Krawczyk's operator on balls maps a box into its own interior.
+
+A root of one function is enclosed by a change of sign between the ends of a ball.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,10 @@ def enclosed_root(
         values: Balls for all other symbols.
         start: A solution in doubles.
         bits: Working precision.
-        slopes: What :func:`slopes_of` gives, if it is known.
+        slopes: The result of :func:`slopes_of`, if it is known.
 
     Raises:
-        ToleranceError: None could be enclosed.
+        ToleranceError: No solution could be enclosed.
     """
     from symderiv.precision.balls.expression_balls import balls_at
 
@@ -65,7 +67,7 @@ def proved_root(
         bits: Working precision.
 
     Raises:
-        ToleranceError: None could be enclosed.
+        ToleranceError: No root could be enclosed.
     """
     from flint import arb, arb_mat
 
@@ -79,7 +81,7 @@ def proved_root(
                 slope = arb_mat(size, size, slopes(middle))
                 step = slope.solve(arb_mat(size, 1, equations(middle)))
                 middle = [(x - step[a, 0]).mid() for a, x in enumerate(middle)]
-                # Newton's rule squares what is left, so the next step would be rounding
+                # Newton's method squares the error, so the next step would be rounding
                 if all(abs(step[a, 0]) < _radius(x, -bits // 2 - 8) for a, x in enumerate(middle)):
                     break
             slope = arb_mat(size, size, slopes(middle))
@@ -100,13 +102,13 @@ def proved_root(
 def krawczyk_image(
     middle: Sequence[arb], values: arb_mat, slopes: arb_mat, inverse: arb_mat, box: Sequence[arb]
 ) -> list[arb]:
-    """Return where Krawczyk's operator maps a box; one that lies inside of it holds one root.
+    """Return the image of a box under Krawczyk's operator; if it is inside, the box holds one root.
 
     Args:
         middle: A point of the box, n numbers.
         values: The equations at it, a column.
         slopes: Their derivatives over the box.
-        inverse: Any matrix; about the inverse of the slopes is of use.
+        inverse: Any matrix; it should be close to the inverse of the slopes.
         box: n balls.
     """
     from flint import arb_mat
@@ -119,7 +121,7 @@ def krawczyk_image(
 
 
 def gradients(values: Callable[[Sequence[Any]], list[Any]], box: Sequence[arb]) -> arb_mat:
-    """Return the derivatives of functions by their n arguments over a box, a row for each.
+    """Return the Jacobian of functions over a box, a row for each function.
 
     Args:
         values: Takes a list of n balls, or power series of balls, and returns one of them for each
@@ -141,7 +143,7 @@ def gradients(values: Callable[[Sequence[Any]], list[Any]], box: Sequence[arb]) 
 
 
 def coefficient(series: arb_series | arb, place: int) -> arb:
-    """Return a coefficient of a power series, or of a number as one."""
+    """Return a coefficient of a power series; a number counts as a constant series."""
     from flint import arb, arb_series
 
     if isinstance(series, arb_series):
@@ -150,10 +152,10 @@ def coefficient(series: arb_series | arb, place: int) -> arb:
 
 
 def enclosed_zero(function: Callable[[arb], tuple[arb, arb]], start: arb) -> arb | None:
-    """Return a ball at whose ends a function has different signs, None if there is none nearby.
+    """Return a ball at whose ends a function has opposite signs, or None if none was found nearby.
 
     Args:
-        function: Its value and its slope, at the present working precision.
+        function: Returns value and slope, at the present working precision.
         start: A zero nearby.
     """
     from flint import arb, ctx
@@ -167,7 +169,7 @@ def enclosed_zero(function: Callable[[arb], tuple[arb, arb]], start: arb) -> arb
         if abs(step) <= abs(at) * smallest:
             break
     value, slope = function(at)
-    # what the balls of the function leave open, and rounding
+    # the uncertainty of the zero from the function's balls, and rounding
     radius = abs(value / slope).upper() + abs(at).upper() * arb((1, 3 - ctx.prec))
     for _ in range(10):
         radius = 2 * radius
@@ -178,7 +180,7 @@ def enclosed_zero(function: Callable[[arb], tuple[arb, arb]], start: arb) -> arb
 
 
 def _radius(x: arb, exponent: int) -> arb:
-    """Return a radius in proportion to a number, and a little where it vanishes."""
+    """Return a radius proportional to a number's size, with a small positive minimum."""
     from flint import arb
 
     return ((abs(x) + arb((1, exponent // 4))) * arb((1, exponent))).mid()

@@ -1,10 +1,10 @@
 """A function as a straight-line program: a list of operations without loops or cases.
 
-A printed module, or any other function of numbers, is run once with numbers that write down what is
-done to them (:class:`Recorder`). Loops over units and cases of coinciding indices are gone then,
-equal operations are one, and what does not depend on the state is a constant. Such a list can be
-evaluated in any numbers, over many boxes of doubles (:mod:`symderiv.precision.balls.forms`), and
-written into a file that another program checks.
+A printed module, or any other function of numbers, is run once with numbers that record the
+operations on them (:class:`Recorder`). The list has no loops over units and no cases of coinciding
+indices, equal operations occur once, and what does not depend on the state is a constant. Such a
+list can be evaluated in any numbers, over many boxes of doubles
+(:mod:`symderiv.precision.balls.forms`), and written into a file that another program checks.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ Entry = tuple[Any, ...]
 
 
 class Operations:
-    """Operations, each on the results of former ones.
+    """A list of operations, each on earlier results.
 
     Attributes:
         entries: For each result the operation and its arguments: ``("state", n)``,
             ``("number", Fraction)``, ``("ball", n)``, ``("pi",)``, ``("add", a, b)``,
             ``("sqrt", a)``, …, where a and b are places in this list.
         outputs: Places of the results.
-        balls: Constants that are no exact numbers.
-        inputs: How many numbers the state has.
+        balls: Constants that are not exact numbers.
+        inputs: The number of components of the state.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Operations:
         self._places: dict[Entry, int] = {}
 
     def place(self, entry: Entry) -> int:
-        """Return where an operation is, added if it is new."""
+        """Return the index of an operation, which is added if it is new."""
         if entry not in self._places:
             self._places[entry] = len(self.entries)
             self.entries.append(entry)
@@ -55,7 +55,7 @@ class Operations:
         return self._places[entry]
 
     def place_of_constant(self, value: Any) -> int:
-        """Return where a constant is: a ball, or any number that a fraction is made from."""
+        """Return the index of a constant: a ball, or any number that a fraction is made from."""
         if not isinstance(value, arb):
             return self.place(("number", Fraction(value)))
         if not value.is_finite():
@@ -70,7 +70,7 @@ class Operations:
         return self.place(("ball", known[0] if known else len(self.balls) - 1))
 
     def copied(self) -> Operations:
-        """Return a list that begins with all of this one, to which more may be added."""
+        """Return a copy of the entries without the outputs, to which more may be added."""
         copy = Operations()
         copy.balls = list(self.balls)
         for entry in self.entries:
@@ -79,7 +79,7 @@ class Operations:
         return copy
 
     def live(self) -> Operations:
-        """Return the same without operations whose results nothing needs."""
+        """Return the list without operations on which no output depends."""
         needed: set[int] = set()
         waiting = list(self.outputs)
         while waiting:
@@ -99,14 +99,14 @@ class Operations:
         return shorter
 
     def constant(self) -> list[bool]:
-        """Return of each entry whether it is the same at all states."""
+        """Return for each entry whether it is independent of the state."""
         fixed: list[bool] = []
         for entry in self.entries:
             fixed.append(entry[0] != "state" and all(fixed[each] for each in _arguments(entry)))
         return fixed
 
     def used_constants(self) -> list[int]:
-        """Return the places of constants that moving operations, or results, are made of."""
+        """Return the places of constants that operations on the state, or outputs, use directly."""
         fixed = self.constant()
         needed = {place for place in self.outputs if fixed[place]}
         for place, entry in enumerate(self.entries):
@@ -115,10 +115,11 @@ class Operations:
         return sorted(needed)
 
     def compiled(self) -> tuple[Callable[[], list[Any]], Callable[..., list[Any]]]:
-        """Return two functions: :meth:`used_constants` in balls of the present precision, and,
-        given the state and these constants, the results.
+        """Return two functions: one for the constants, one for the results.
 
-        States are balls, power series of balls, or anything else with their operators and methods.
+        The first returns :meth:`used_constants` as balls of the present precision; the second takes
+        the state and these. States are balls, power series of balls, or anything else with their
+        operators and methods.
         """
         fixed, used = self.constant(), self.used_constants()
         texts = [f"    t{place} = {self._text(place)}" for place in range(len(self.entries))]
@@ -134,12 +135,12 @@ class Operations:
         ]
 
         names: dict[str, Any] = {"arb": arb, "fmpq": fmpq, "balls": self.balls}
-        # the text is made of places and operations that were listed above
+        # safe, because the text contains nothing but the operations listed above
         exec(compile("\n".join(lines), "<operations>", "exec"), names)
         return names["constants"], names["rates"]
 
     def in_balls(self) -> Callable[[Sequence[Any]], list[Any]]:
-        """Return the results by the state, with constants of the present precision."""
+        """Return the function from states to results, with constants of the present precision."""
         constants, results = self.compiled()
         given = constants()
         return lambda state: results(state, given)
@@ -167,7 +168,7 @@ def _arguments(entry: Entry) -> tuple[int, ...]:
 
 
 class Recorder:
-    """The context of numbers that a printed module asks for; its numbers are written down.
+    """The context of numbers that a printed module asks for; it records operations on its numbers.
 
     See :class:`symderiv.precision.balls.contexts.Numbers`.
     """
@@ -178,26 +179,26 @@ class Recorder:
         self.pi = self.at(self.operations.place(("pi",)))
 
     def at(self, place: int) -> Recorded:
-        """Return the number at a place."""
+        """Return the number recorded at a place."""
         return Recorded(self.operations, place)
 
     def input(self) -> Recorded:
-        """Return the next number of the state."""
+        """Return the next component of the state."""
         return self.at(self.operations.place(("state", self.operations.inputs)))
 
     def mpf(self, value: Any) -> Recorded:
-        """Return a constant; numbers that are recorded already as they are."""
+        """Return a constant; a number that is recorded already is returned as it is."""
         if isinstance(value, Recorded):
             return value
         return self.at(self.operations.place_of_constant(value))
 
     def recording(self, outputs: list[Any]) -> Operations:
-        """Return what these results are made of."""
+        """Return the operations on which these results depend."""
         self.operations.outputs = [self.mpf(each).place for each in outputs]
         return self.operations.live()
 
     def expm1(self, x: Any) -> Recorded:
-        """Return exp(x) - 1: digits that cancel cost nothing but bits here."""
+        """Return exp(x) - 1; the cancellation costs only bits of precision here."""
         return self.mpf(x).function("exp") - self.one
 
     def __getattr__(self, name: str) -> Callable[[Any], Recorded]:
@@ -210,7 +211,7 @@ class Recorder:
 
 
 class Recorded:
-    """A number that writes down what is done to it."""
+    """A number that records the operations on it."""
 
     __slots__ = ("operations", "place")
 
@@ -220,7 +221,7 @@ class Recorded:
 
     @property
     def exact(self) -> Fraction | None:
-        """The value if it is a rational constant."""
+        """Return the value if it is a rational constant, else None."""
         entry = self.operations.entries[self.place]
         return entry[1] if entry[0] == "number" else None
 
@@ -307,7 +308,7 @@ class Recorded:
     __hash__ = None  # type: ignore[assignment]
 
     def function(self, name: str) -> Recorded:
-        """Return a function of this number, by the name of an operation of one argument."""
+        """Return a function of this number, named as an operation of one argument."""
         return Recorded(self.operations, self.operations.place((name, self.place)))
 
 
@@ -320,7 +321,7 @@ def _exactly(name: str, one: Fraction, two: Fraction) -> Fraction:
 
 
 def _shorter(name: str, one: Recorded, two: Recorded) -> Recorded | None:
-    """Return a result that takes no operation: of adding 0, or multiplying by 0 or 1."""
+    """Return the result of adding 0, or multiplying by 0 or 1, without an operation, or None."""
     left, right = one.exact, two.exact
     if name in ("add", "mul") and left is not None:
         one, two, left, right = two, one, right, left

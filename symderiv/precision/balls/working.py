@@ -15,7 +15,7 @@ Ball: TypeAlias = arb | acb
 
 @contextmanager
 def working_bits(bits: int) -> Iterator[None]:
-    """Yield ball arithmetic with ``bits`` bits inside the block."""
+    """Set the precision of ball arithmetic to ``bits`` inside the block."""
     before = ctx.prec
     ctx.prec = bits
     try:
@@ -25,7 +25,7 @@ def working_bits(bits: int) -> Iterator[None]:
 
 
 def bits_of(digits: int) -> int:
-    """Bits that hold so many decimal digits."""
+    """Return the number of bits that hold this many decimal digits."""
     return math.ceil(digits * math.log2(10)) + 4
 
 
@@ -37,17 +37,17 @@ def bits_below(bound: arb, scale: arb, spare: float) -> int:
 
 
 def power_of_two(exponent: int) -> arb:
-    """2**exponent, exactly."""
+    """Return 2**exponent, exactly."""
     return arb((1, exponent))
 
 
 def around_zero(bound: arb) -> arb:
-    """Return the ball of all numbers that are not larger than ``bound`` in size."""
+    """Return the ball of all numbers of at most the size of ``bound``."""
     return arb(0, bound.abs_upper())
 
 
 def largest_of(values: Sequence[arb]) -> arb:
-    """Return a number that is not below any of these balls."""
+    """Return a number that is at least as large as all of these balls."""
     most = values[0]
     for value in values[1:]:
         most = most.max(value)

@@ -1,1 +1,1 @@
-"""The moment form, with the digits it needs."""
+"""The moment form, computed with as many digits as it needs."""

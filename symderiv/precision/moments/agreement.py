@@ -1,4 +1,4 @@
-"""A computation done twice, the second time with more digits: what both agree on is the result."""
+"""A computation done twice, the second time with more digits; digits that agree are the result."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.working import bits_of, working_bits
 
 _ATTEMPTS: Final = 4
-# The second computation has this many digits more, or a tenth more.
+# The second computation has this many digits more, or a tenth more if that is more.
 _MORE: Final = 15
 
 
 @dataclass(frozen=True)
 class Agreed:
-    """Numbers that two computations agree on.
+    """Numbers on which two computations agree.
 
     Attributes:
         values: The second computation's balls.
         digits_used: Digits of the first computation.
-        agreement: Decimal digits, relative, in which the two agree for every value and which the
-            balls of the first leave.
+        agreement: Decimal digits, relative, to which the two agree for every value; at most the
+            accuracy of the first computation's balls.
     """
 
     values: tuple[arb, ...]
@@ -36,13 +36,14 @@ class Agreed:
 def computed_twice(
     compute: Callable[[], Sequence[arb]], working: int, digits: int, *, fixed: bool = False
 ) -> Agreed:
-    """Compute, compute again with more digits, and go on with more until enough digits agree.
+    """Compute twice, the second time with more digits, and repeat with more until enough digits
+    agree.
 
     Args:
-        compute: Gives balls; called under the precision to work with.
+        compute: Returns balls; called under the precision to work with.
         working: Decimal digits of the first attempt.
         digits: Decimal digits in which all values must agree.
-        fixed: Do not go beyond the first attempt.
+        fixed: Make only one attempt.
 
     Raises:
         ToleranceError: Fewer digits agree, at the last attempt.
@@ -74,7 +75,7 @@ def computed_twice(
 
 
 def _agreeing(one: arb, two: arb, most: int) -> int:
-    """Return digits in which the midpoints agree, at most those that the balls themselves leave."""
+    """Return the digits to which two midpoints agree, at most the accuracy of the first ball."""
     if not (one.is_finite() and two.is_finite()):
         return 0
     difference = abs(one.mid() - two.mid())

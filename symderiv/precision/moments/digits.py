@@ -43,9 +43,9 @@ from symderiv.foundation.errors import InputError, ToleranceError
 
 #: Decimal digits of a double, -log10(2**-53).
 DOUBLE_DIGITS: Final = 53 * math.log10(2)
-# Exponents of ten up to which doubles reach.
+# The decimal exponent of the largest double.
 _DOUBLE_RANGE: Final = math.log10(np.finfo(np.float64).max)
-# Roundings add up over the steps and the sums in each of them.
+# Digits to spare for roundings, which add up over the steps and the sums in each of them.
 _GUARD: Final = 6
 
 
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def double_digits(self) -> float:
-        """Digits that remain when the moments are doubles; negative if they overflow."""
+        """Return the digits that remain if the moments are doubles; -inf if they overflow."""
         if self.largest_power >= _DOUBLE_RANGE:
             return -math.inf
         return DOUBLE_DIGITS - self.lost
@@ -124,7 +124,7 @@ def moment_digits(
 
 
 def require_double(plan: Plan) -> None:
-    """Refuse moments in double precision where the plan says they would be wrong.
+    """Raise an error if moments in double precision would be wrong according to the plan.
 
     Raises:
         ToleranceError: Fewer digits remain than wanted, or the moments overflow.
@@ -146,7 +146,9 @@ def require_double(plan: Plan) -> None:
 def _spectrum(
     eigenvalues: Iterable[Any], weights: Iterable[Any] | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Ascending eigenvalues and their weights as doubles: only logarithms are taken of them."""
+    """Return ascending eigenvalues and their weights as doubles, which suffice for their
+    logarithms.
+    """
     rho = np.array([float(value) for value in eigenvalues])
     if weights is None:
         weight = np.full(rho.shape, 1.0 / max(rho.size, 1))
@@ -183,7 +185,7 @@ def _lost_at_any_time(rho: np.ndarray, weight: np.ndarray) -> float:
 
 
 def _lost_until(rho: np.ndarray, weight: np.ndarray, tau: float) -> float:
-    """Return the bound for times up to the given integral of the rate."""
+    """Return log10 of the loss bound up to times with the given integral of the rate."""
     L = rho.size
     if tau == 0.0:
         return 0.0
@@ -191,7 +193,7 @@ def _lost_until(rho: np.ndarray, weight: np.ndarray, tau: float) -> float:
     factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, L))))) if L > 1 else order
     powers = order * math.log(tau) - factorials
     derivatives = np.logaddexp(math.log(rho[-1]) + powers, np.concatenate(([-np.inf], powers[:-1])))
-    # the smallest eigenvalues first keep the products small
+    # ascending eigenvalues keep the products small
     products = np.zeros((L, L))
     products[:, 1:] = np.cumsum(np.log(rho[:, None] + rho[None, :]), axis=1)[:, :-1]
     moments = _log_sum(products + np.log(weight)[:, None], axis=0)

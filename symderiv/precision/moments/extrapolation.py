@@ -29,7 +29,7 @@ _WORK: Final = tuple(1 + k * (k + 1) for k in range(_MOST + 2))
 _SAFETY: Final = 0.9
 _LEAST_FACTOR: Final = 0.02
 _LARGEST_FACTOR: Final = 8.0
-# More refused steps than accepted ones: the errors seen are rounding, which no step makes smaller.
+# With so many more refused steps than accepted ones, errors are rounding, for any size of step.
 _MOST_REJECTED: Final = 30
 
 
@@ -109,14 +109,14 @@ class _March:
         self.h = _first_step(start, self.slope, control.size)
 
     def until(self, end: float) -> Vector:
-        """Go on to a time and return the state there."""
+        """Integrate up to a time and return the state there."""
         while self.t < end:
             left = end - self.t
             # the last two steps before a time are made equal
             step = left if self.h >= left else (left / 2 if self.h > left / 2 else self.h)
             self._refuse_hopeless(step, end)
             after = end if step == left else self.t + step
-            # the numbers' own difference: rounding of t + step would limit their accuracy
+            # subtract in the numbers' own precision: rounding of the double t + step would show
             length = self.one * after - self.one * self.t
             stepped, factor = self.control.step(self.y, self.slope, length)
             proposed = step * factor
@@ -145,7 +145,7 @@ def _first_step(y: Vector, slope: Vector, size: Callable[[Vector, Vector], float
 
 
 class _Control:
-    """Single steps, and the order and step that the last one suggests."""
+    """Single steps, and the order and step size that the last step suggests."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class _Control:
         self.size = size
         self._tolerance = tolerance
         self.steps = steps
-        # as many columns as tolerances of this size usually need
+        # the number of columns that tolerances of this size usually need
         self._columns = min(max(_FEWEST + 1, round(2 - 0.6 * math.log10(tolerance))), _MOST - 1)
 
     def slope(self, y: Vector) -> Vector:
@@ -166,13 +166,14 @@ class _Control:
         return self._f(y)
 
     def step(self, y: Vector, slope: Vector, h: RealNumber) -> tuple[Vector | None, float]:
-        """Return the state after a step of ``h``, or None when it is refused.
+        """Return the state after a step of ``h``, or None if the step is refused.
 
-        And the length of the next step, or of the next attempt, as a multiple of this one.
+        The second value is the length of the next step, or of the next attempt, as a multiple of
+        ``h``.
         """
         target = self._columns
         row: list[Vector] = []
-        factors: list[float] = [math.nan, math.nan]  # by number of columns
+        factors: list[float] = [math.nan, math.nan]  # indexed by number of columns
         for k in range(1, target + 2):
             row = self._extrapolated(row, self._midpoint(y, slope, h, 2 * k), k)
             if k < 2:
@@ -187,7 +188,7 @@ class _Control:
             if k >= target - 1 and error <= 1:
                 self.steps.accepted += 1
                 return row[-1], self._next(factors, k)
-            # what one more column gains is (2(k + 1)/2)**2 at most; so much will not be made up
+            # one more column reduces the error by (2(k + 1)/2)**2 at most
             hopeless = math.prod((j + 1.0) ** 2 for j in range(k, target + 1))
             if k >= target - 1 and error > hopeless:
                 break
@@ -197,7 +198,7 @@ class _Control:
         return None, min(factors[min(self._columns, len(factors) - 1)], 0.8)
 
     def _next(self, factors: list[float], reached: int) -> float:
-        """Choose the columns for the next step; the factor of the step that goes with them."""
+        """Choose the number of columns for the next step; return the factor of the step for it."""
         costs = {k: _WORK[k] / factors[k] for k in range(max(2, reached - 2), reached + 1)}
         best = min(costs, key=lambda k: costs[k])
         if (
@@ -222,7 +223,7 @@ class _Control:
 
     @staticmethod
     def _extrapolated(row: list[Vector], first: Vector, k: int) -> list[Vector]:
-        """Row k of the table from the row before and the new result."""
+        """Return row k of the extrapolation table from the row before and the new result."""
         result = [first]
         for i in range(1, k):
             # with n_j = 2j: 1/((k/(k-i))**2 - 1)

@@ -61,8 +61,7 @@ _Blocks = list[list[list[RealNumber]]]
 
 @lru_cache(maxsize=8)
 def moment_module(student: str, teacher: str | None = None) -> SimpleNamespace:
-    """Return the generated module of the moment form; its functions take a context of numbers
-    first.
+    """Return the generated module of the moment form, whose functions take a context of numbers.
 
     Args:
         student, teacher: Activations as names or formulas in ``x``; None: the same.
@@ -132,7 +131,7 @@ class MomentSystem:
         ]
 
     def _moments(self, values: _Rows, power: int) -> list[RealNumber]:
-        """Return the sum of w rho^(l + power) values, for l = 0 … L - 1, in one list."""
+        """Return Σ_k w_k rho_k^(l + power) values_k for l = 0 … L - 1, in one list."""
         c = self._context
         columns = range(len(values[0]))
         factors = [w * rho**power for w, rho in zip(self._weight, self._rho, strict=True)]
@@ -145,7 +144,7 @@ class MomentSystem:
         return result
 
     def split(self, y: Sequence[RealNumber]) -> tuple[_Blocks, _Blocks, list[RealNumber]]:
-        """Q^(l), R^(l) as nested lists (L, K, K), (L, K, M), and v."""
+        """Return Q^(l), R^(l) as nested lists (L, K, K), (L, K, M), and v."""
         K, M, L = self.K, self.M, self.L
         place = self._packing.slices
         return (
@@ -157,14 +156,14 @@ class MomentSystem:
     def _packed(
         self, student: list[RealNumber], cross: list[RealNumber], v: list[RealNumber]
     ) -> list[RealNumber]:
-        """Return the reverse, from the entries of each in their order."""
+        """Return the flat state with these entries, the reverse of :meth:`split`."""
         y: list[RealNumber] = [self._context.zero] * self._packing.size
         for name, entries in (("student_moment", student), ("cross_moment", cross), ("v", v)):
             y[self._packing.slices[name]] = entries
         return y
 
     def right_hand_side(self, y: list[RealNumber]) -> list[RealNumber]:
-        """dy/dα for y as ``start``."""
+        """Return dy/dα for a state y that is packed like ``start``."""
         c = self._context
         d_student, d_cross, d_v = self.split([c.zero] * len(y))
         self._module.right_hand_side(
@@ -183,7 +182,7 @@ class MomentSystem:
         return self._packed(_entries(d_student), _entries(d_cross), d_v)
 
     def observables(self, y: list[RealNumber]) -> tuple[_Rows, _Rows, list[RealNumber], RealNumber]:
-        """Q, R as nested lists, v, and the generalisation error."""
+        """Return Q, R as nested lists, v, and the generalisation error."""
         c = self._context
         student, cross, v = self.split(y)
         Q, R = _zeros(c, self.K, self.K), _zeros(c, self.K, self.M)
@@ -193,9 +192,9 @@ class MomentSystem:
         return Q, R, v, error
 
     def size(self, error: list[RealNumber], y: list[RealNumber]) -> float:
-        """Return the largest error of a moment relative to its order's scale, or not a number."""
+        """Return the largest error of a moment relative to its order's scale, or NaN."""
         c = self._context
-        # comparisons pass over what is not a number
+        # NaN is tested for separately, because comparisons ignore it
         if math.isnan(float(c.fsum(error) * 0)):
             return math.nan
         d_student, d_cross, d_v = self.split(error)
@@ -211,7 +210,9 @@ class MomentSystem:
         return float(max(worst, _ratio(max(abs(x) for x in d_v), scale)))
 
     def rate(self) -> float:
-        """2η times the size of the matrix A at the start: how fast overlaps change at most."""
+        """Return 2η times the size of the matrix A at the start, which bounds how fast overlaps
+        change.
+        """
         c = self._context
         Q, R, v, _ = self.observables(self.start)
         A, B, dv = _zeros(c, self.K, self.K), _zeros(c, self.K, self.M), [c.zero] * self.K
@@ -238,7 +239,7 @@ def _nested(flat: Sequence[RealNumber], first: int, rows: int, columns: int) -> 
 
 
 def _entries(blocks: _Blocks) -> list[RealNumber]:
-    """Return the reverse of :func:`_nested`."""
+    """Return the entries of nested lists in order, the reverse of :func:`_nested`."""
     return [x for rows in blocks for row in rows for x in row]
 
 

@@ -1,9 +1,9 @@
 r"""Trajectories of the moment form with as many digits as it takes.
 
 The equations are the engine's own moment hierarchy (``learning.moment_program``), printed for
-multiprecision numbers; here they are given numbers and integrated. The spectral form in doubles
-is the way to solve a study. This form is its independent check, and it is what papers are written
-in.
+multiprecision numbers; this module supplies the numbers and integrates. Studies are solved in the
+spectral form in doubles. The moment form is an independent check of it, and it is the form that
+papers use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from symderiv.precision.moments.moment_system import (
 
 # Integrations of one trajectory, until two agree.
 _MOST_RUNS: Final = 5
-# Late in learning the matrix A may be larger than at the start, which is where it is known.
+# Late in learning the matrix A may be larger than at the start, where it is computed.
 _RATE_FACTOR: Final = 1.5
 
 
@@ -81,14 +81,14 @@ def moment_trajectory(
     digits: int = 12,
     backend: str = "arb",
 ) -> MomentTrajectory:
-    """Learning curves by the moment form, with so many digits of the generalisation error.
+    """Return learning curves by the moment form, with this many digits of the generalisation error.
 
-    The working digits are planned from the spectrum and the times; the trajectory is computed
-    again with more digits and a smaller tolerance, and both are compared. If they do not agree to
-    the digits wanted, that is repeated with as many more as were missing.
+    The working digits are planned from the spectrum and the times; the trajectory is computed again
+    with more digits and a smaller tolerance, and both are compared. If they do not agree to the
+    digits wanted, that is repeated with as many more as were missing.
 
     Args:
-        state: Where it starts: a :class:`symderiv.State`, taken as exact.
+        state: The initial state, a :class:`symderiv.State`, taken as exact.
         rates: The learning rule.
         times: Ascending, >= 0.
         student, teacher: Activations as names or formulas in ``x``.
@@ -153,7 +153,7 @@ def _run(
     backend: str,
     steps: Steps,
 ) -> _Curves:
-    """Q, R, v and the error at all times, as arrays of mpmath numbers."""
+    """Return Q, R, v and the error at all times, as arrays of mpmath numbers."""
     with numbers(digits, backend) as c:
         system = MomentSystem(module, state, rates, c)
         states = trajectory(
@@ -173,7 +173,7 @@ def _run(
 
 
 def _difference(first: _Curves, second: _Curves) -> float:
-    """Return the largest relative difference of errors, and of Q, R, v relative to their scales."""
+    """Return the largest difference of errors, Q, R and v, relative to their scales."""
     worst = 0.0
     for part, (a, b) in enumerate(zip(first, second, strict=True)):
         axes = tuple(range(1, b.ndim))

@@ -21,16 +21,16 @@ from symderiv.precision.quadrature.gauss_legendre import (
 from symderiv.precision.quadrature.summation import evaluations, trapezoid_sum
 from symderiv.precision.quadrature.trapezoid import StepPlan, plan
 
-_NESTED: Final = 2  # up to so many normals sums inside of sums are cheaper
+_NESTED: Final = 2  # up to so many normals, nested sums are cheaper than panels
 
 
 class CertifiedRule(ABC):
-    """Integrates one component, by a plan for each accuracy.
+    """Integrates one component, with a plan for each accuracy.
 
     Attributes:
         component: The component.
         dimension: The number of normals that are integrated over numerically.
-        name: Description of the rule, for people.
+        name: The name of the rule in results.
     """
 
     name: str
@@ -49,8 +49,9 @@ class CertifiedRule(ABC):
         return self._plans[accuracy]
 
     def evaluated(self, accuracy: float) -> tuple[arb, arb]:
-        """Return the expectation as a ball of a radius of about exp(-accuracy) times the second
-        number, which bounds the expectation of the modulus.
+        """Return the expectation as a ball, and a bound on the expectation of the modulus.
+
+        The ball's radius is about exp(-accuracy) times this bound.
         """
         plan = self._used = self._plan(accuracy)
         bits = plan.bits()
@@ -59,11 +60,11 @@ class CertifiedRule(ABC):
             return value + arb(0, plan.bound), plan.scale
 
     def cost(self, accuracy: float) -> float:
-        """Return about how often a one-variable function is evaluated, or what costs as much."""
+        """Return approximately how many evaluations of one-variable functions a plan costs."""
         return _matrix_cost(self._plan(accuracy).counts())
 
     def points(self) -> int:
-        """Return how many evaluations the last value took."""
+        """Return the number of evaluations that the last value took."""
         return math.prod(self._used.counts())
 
     def details(self) -> tuple[str, str]:
@@ -73,11 +74,11 @@ class CertifiedRule(ABC):
 
     @abstractmethod
     def _sentence(self, found: Any) -> str:
-        """Return what a plan is."""
+        """Return a plan described in a sentence."""
 
 
 class Trapezoid(CertifiedRule):
-    """The trapezoid rule for smooth factors."""
+    """The trapezoid rule, for smooth factors."""
 
     name = "trapezoid quadrature"
     made, summed = staticmethod(plan), staticmethod(trapezoid_sum)
@@ -100,7 +101,7 @@ class Trapezoid(CertifiedRule):
 
 
 class Panels(CertifiedRule):
-    """Gauss-Legendre panels, between kinks if there are some."""
+    """Gauss-Legendre panels, between kinks if there are any."""
 
     made, summed = staticmethod(panel_plan), staticmethod(panel_sum)
 
@@ -127,7 +128,7 @@ class Panels(CertifiedRule):
 def _matrix_cost(counts: Sequence[int]) -> float:
     if len(counts) <= 2:
         return float(math.prod(counts))
-    # multiplications in a product of matrices are cheap, those of single numbers less so
+    # in units of an evaluation; multiplications in matrix products are cheaper than single ones
     return 0.0016 * math.prod(counts) + 0.1 * math.prod(counts) / min(counts) + sum(counts) ** 2
 
 

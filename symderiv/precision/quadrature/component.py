@@ -1,6 +1,6 @@
 r"""A product of one-variable functions of Gaussian variables, in independent standard normals.
 
-z = mean + L t. Variables that occur polynomially only come last: their normals beyond the rank of
+z = mean + L t. Variables that enter as polynomials only come last: their normals beyond the rank of
 the others are integrated out exactly, which leaves a polynomial in the normals of the others. So
 E[g'(u) v g(w)] is an expectation over two normals.
 """
@@ -24,7 +24,7 @@ Polynomial = dict[tuple[int, ...], arb]  # powers of t_1 ... t_d -> coefficient 
 
 @dataclass(frozen=True)
 class Factor:
-    """f(mean + loading · t), exact."""
+    """A factor f(mean + loading · t), with exact mean and loading."""
 
     function: OneVariable
     mean: sp.Expr
@@ -32,12 +32,12 @@ class Factor:
 
     @property
     def level(self) -> int:
-        """The last normal it depends on, counted from 1; 0 for a constant."""
+        """Return the last normal it depends on, counted from 1; 0 for a constant."""
         return max((i + 1 for i, v in enumerate(self.loading) if v != 0), default=0)
 
 
 class FactorComponent:
-    """E[∏ f_a(z_a)] over jointly Gaussian z, ready for quadrature.
+    """The expectation E[∏ f_a(z_a)] over jointly Gaussian z, prepared for quadrature.
 
     Args:
         functions: One per variable, in :data:`FORM`.
@@ -66,21 +66,21 @@ class FactorComponent:
         parities = [f.function.parity() for f in self._all]
         centred = all(f.mean == 0 for f in self._all)
         known = centred and all(parities)
-        #: -1: exactly zero by reflection; 1: t and -t contribute alike; 0: neither is known.
+        #: -1: zero by reflection; 1: t and -t contribute equally; 0: neither is known.
         self.parity = sp.prod(parities) if known else 0
 
     @property
     def has_polynomials(self) -> bool:
-        """True if some variables occur as polynomials only."""
+        """Return whether some variables enter as polynomials only."""
         return bool(self._polynomial)
 
     @property
     def reflects(self) -> bool:
-        """Do t and -t contribute alike?"""
+        """Return whether t and -t are known to contribute equally."""
         return bool(self.parity == 1)
 
     def merged(self) -> FactorComponent:
-        """Return the same expectation with functions of proportional variables multiplied into one.
+        """Return the component with functions of proportional variables multiplied into one.
 
         E[f(x) g(c x + d)] is E[h(x)] with h(x) = f(x) g(c x + d).
         """
@@ -103,17 +103,17 @@ class FactorComponent:
         return FactorComponent([functions[i] for i in distinct], law)
 
     def means(self, bits: int) -> list[arb]:
-        """Return means of the factors' variables."""
+        """Return the means of the factors' variables."""
         with working_bits(bits):
             return [ball(f.mean, bits) for f in self.factors]
 
     def loading(self, bits: int) -> list[list[arb]]:
-        """L, one row per factor, ``dimension`` columns."""
+        """Return L, one row per factor, ``dimension`` columns."""
         with working_bits(bits):
             return [[ball(v, bits) for v in f.loading] for f in self.factors]
 
     def polynomial(self, bits: int) -> Polynomial:
-        """Return the polynomial in t_1 ... t_d that the polynomial factors amount to."""
+        """Return the polynomial in t_1 ... t_d that the polynomial factors give on average."""
         with working_bits(bits):
             columns = len(self._all[0].loading) if self._all else 0
             total: Polynomial = {(0,) * columns: arb(1)}
@@ -142,12 +142,12 @@ class FactorComponent:
 
     @property
     def powers(self) -> tuple[int, ...]:
-        """The largest power of each normal in the polynomial."""
+        """Return the largest power of each normal in the polynomial."""
         return tuple(max((k[i] for k in self._sized), default=0) for i in range(self.dimension))
 
     def in_variables(self, bits: int) -> Polynomial:
-        """Return the polynomial in x = z - mean of the factors' variables, if they are
-        ``dimension``.
+        """Return the polynomial in x = z - mean of the factors' variables, which must be
+        ``dimension`` many.
         """
         with working_bits(bits):
             inverse = arb_mat(self.loading(bits)).inv() if self.dimension else arb_mat(0, 0)
@@ -166,7 +166,7 @@ class FactorComponent:
             return {k: v for k, v in total.items() if not v.is_zero()}
 
     def polynomial_size(self, rate: float) -> arb:
-        """B with |polynomial| <= B ∏ exp(rate |t_i|), the product over normals that occur in it."""
+        """Return B with |polynomial| <= B ∏ exp(rate |t_i|), over the normals that occur in it."""
         total = arb(0)
         for powers, value in self._sized.items():
             size = abs(value)
@@ -178,7 +178,7 @@ class FactorComponent:
 
 
 def _ratio(row: tuple[sp.Expr, ...], other: tuple[sp.Expr, ...]) -> sp.Expr | None:
-    """c with row = c other, or None; rows of zeros are constants and have none."""
+    """Return c with row = c other, or None; rows of zeros are constants and have none."""
     place = next((i for i, v in enumerate(other) if v != 0), None)
     if place is None or row[place] == 0:
         return None

@@ -18,7 +18,7 @@ from symderiv.precision.quadrature.component import FactorComponent, Polynomial
 
 
 def inverse_covariance(component: FactorComponent, bits: int) -> tuple[arb_mat, arb]:
-    """P = C^-1 and det C of the factors' variables."""
+    """Return P = C^-1 and det C of the factors' variables."""
     with working_bits(bits):
         loading = arb_mat(component.loading(bits))
         covariance = loading * loading.transpose()
@@ -26,7 +26,7 @@ def inverse_covariance(component: FactorComponent, bits: int) -> tuple[arb_mat, 
 
 
 def mean_exp(rate: arb) -> arb:
-    """E[exp(rate |t|)] of a standard normal t."""
+    """Return E[exp(rate |t|)] of a standard normal t."""
     return (rate * rate / 2).exp() * (1 + (rate / arb(2).sqrt()).erf())
 
 
@@ -34,7 +34,7 @@ _Rows = list[list[arb]]
 
 
 def weighted_sum(polynomial: Polynomial, places: _Rows, weights: _Rows, precision: arb_mat) -> arb:
-    """Return the sum for one to four variables.
+    """Return the sum over all combinations of nodes of one to four variables.
 
     Args:
         polynomial: Powers of the variables and their coefficients c_k.
@@ -63,7 +63,7 @@ def weighted_sum(polynomial: Polynomial, places: _Rows, weights: _Rows, precisio
 def rule_sum(
     component: FactorComponent, row: Callable[[int, arb], tuple[list[arb], list[arb]]], bits: int
 ) -> arb:
-    """Return the value of a product of one-dimensional rules, its error not included.
+    """Return the value of a product of one-dimensional rules, without the rules' error.
 
     Args:
         component: What is averaged.
@@ -89,7 +89,7 @@ def rule_sum(
 
 
 def _kernel(places: _Rows, precision: arb_mat, i: int, j: int) -> _Rows:
-    """exp of the pair's cross term and of its share of the squares."""
+    """Return exp of the pair's cross term and its share of the squares, at all pairs of nodes."""
     share = 2 * (len(places) - 1)
     a = [-precision[i, i] * x * x / share for x in places[i]]
     b = [-precision[j, j] * y * y / share for y in places[j]]
@@ -101,7 +101,7 @@ def _kernel(places: _Rows, precision: arb_mat, i: int, j: int) -> _Rows:
 
 
 def _contracted(weights: _Rows, kernels: dict[tuple[int, int], _Rows]) -> arb:
-    """Σ ∏ weights ∏ kernels over the product of the nodes of two, three or four variables.
+    """Return Σ ∏ weights ∏ kernels over the product of the nodes of two, three or four variables.
 
     For three, with the nodes of the fourth fixed, Σ_mn K02 (K01 K12) is a product of matrices.
     """

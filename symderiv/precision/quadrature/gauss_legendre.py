@@ -52,7 +52,7 @@ _DEPTH: Final = 12
 _FEWEST: Final = 2  # nodes of a panel
 _MAX_DIMENSION: Final = 4
 _MAX_PANELS: Final = 3000
-_DEPENDENT: Final = 4  # variances over conditional ones from which sums inside of sums are cheaper
+_DEPENDENT: Final = 4  # with larger ratios of variance to conditional variance, panels cost more
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class _Panel:
     high: arb
     function: OneVariable
     nodes: int
-    bound: arb  # of the rule's error for this panel, density left out
+    bound: arb  # on the rule's error for this panel, without the density
 
 
 @dataclass(frozen=True)
 class PanelPlan:
-    """Panels per variable and the bound of the whole rule.
+    """The panels of each variable and the bound of the whole rule.
 
     Args:
         panels: The panels per variable.
@@ -79,7 +79,7 @@ class PanelPlan:
     scale: arb
 
     def counts(self) -> list[int]:
-        """Return nodes per variable."""
+        """Return the number of nodes of each variable."""
         return [sum(p.nodes for p in row) for row in self.panels]
 
     def bits(self) -> int:
@@ -88,13 +88,14 @@ class PanelPlan:
 
 
 def reflected(component: FactorComponent) -> bool:
-    """Return whether the last variable is positive in the sum, and weights are twice as large."""
+    """Return whether only positive values of the last variable are summed, with doubled weights."""
     return component.reflects and component.factors[-1].function.smooth
 
 
 def few_panels(component: FactorComponent) -> bool:
-    """Return whether panels are a rule for smooth factors: their variables are far from dependent,
-    so that panels, which are as long as conditional deviations, are few.
+    """Return whether smooth factors need few panels, which are as long as conditional deviations.
+
+    That is so if variables are far from dependent.
     """
     d = component.dimension
     if len(component.factors) != d or d > _MAX_DIMENSION:
@@ -106,7 +107,7 @@ def few_panels(component: FactorComponent) -> bool:
 
 
 def panel_plan(component: FactorComponent, accuracy: float) -> PanelPlan:
-    """Panels for an error below about ``exp(-accuracy)`` times the integrand's scale.
+    """Return panels for an error below about ``exp(-accuracy)`` times the integrand's scale.
 
     Raises:
         NotYetError: The kinks cannot be isolated, a function is not analytic up to its kink, there
@@ -228,12 +229,12 @@ class _PanelPlanner:
     def _cut(
         self, found: list[AnalyticPiece], length: float, precision: arb, target: arb, most: float
     ) -> list[_Panel] | None:
-        """Return panels of about a length; None if none have fewer nodes than ``most``."""
+        """Return panels of about this length, or None if they need ``most`` nodes or more."""
         waiting = []
         for piece in found:
             whole = piece.high - piece.low
             count = max(1, math.ceil(float(whole) / length))
-            # exact numbers inside, balls around the kinks
+            # inner ends are exact numbers, kinks are balls
             inner = [(piece.low + whole * k / count).mid() for k in range(1, count)]
             ends = [piece.low, *inner, piece.high]
             waiting += [(a, b, piece.expression, 0) for a, b in pairwise(ends)]
@@ -259,7 +260,9 @@ class _PanelPlanner:
     def _panel(
         self, a: arb, b: arb, expression: sp.Expr, precision: arb, aim: arb
     ) -> _Panel | None:
-        """Return the panel with the ellipse that needs the fewest nodes, if there is one."""
+        """Return the panel with the ellipse that needs the fewest nodes, or None if no ellipse
+        does.
+        """
         function = OneVariable(expression, FORM)
         value = function.on_complex(_BITS)
         half, centre = ((b - a) / 2).upper(), (a + b) / 2
@@ -271,7 +274,7 @@ class _PanelPlanner:
                 continue
             factor = arb(64) / 15 * half * (precision * across * across / 2).exp()
             factor = factor / (1 - arb(rho) ** -2)
-            # a larger function needs as many nodes as the best ellipse
+            # with a larger bound on this ellipse, no fewer nodes would do
             most = arb("inf") if best is None else aim / factor * arb(rho) ** (2 * best.nodes - 2)
             try:
                 largest = _largest(value, centre, long, across, most)
@@ -290,8 +293,9 @@ class _PanelPlanner:
 def _largest(
     value: Callable[[Ball], Ball], centre: arb, long: arb, across: arb, most: arb
 ) -> arb | None:
-    """Return a bound of the function on the upper half of a rectangle around an ellipse; None once
-    the bound is above ``most``.
+    """Return a bound of a function on the upper half of a rectangle around an ellipse.
+
+    None as soon as the bound is above ``most``.
     """
     m, n = _BOXES
     total = arb(0)

@@ -1,7 +1,7 @@
 r"""Growth bounds of functions of one real variable: |f(x)| <= A exp(b |x|) beyond a point.
 
 The bound is found over the expression's tree on [X, oo), X >= 1, and on its mirror image. Every
-part carries an interval that contains its values and numbers A, p, b with |part| <= A x^p exp(b x).
+part has an interval that contains its values and numbers A, p, b with |part| <= A x^p exp(b x).
 Anything that grows faster than exp(b x), or cannot be bounded, is refused.
 """
 
@@ -28,7 +28,9 @@ _INF: Final = arb.pos_inf()
 
 @dataclass(frozen=True)
 class Growth:
-    """|f(x)| <= factor |x|^power exp(rate |x|) for all real |x| >= start; powers of x >= 1."""
+    """The bound |f(x)| <= factor |x|^power exp(rate |x|) for all real |x| >= start; start is at
+    least 1.
+    """
 
     start: int
     factor: arb
@@ -93,7 +95,7 @@ def _least(values: list[arb]) -> arb:
 
 
 def _known(low: arb, high: arb, factor: arb, power: arb, rate: arb) -> _GrownPart:
-    """Return a part; the interval and the growth sharpen one another where one is bounded."""
+    """Return a part whose interval and growth bound sharpen one another where one is bounded."""
     low = low.lower() if not low.is_nan() else arb.neg_inf()
     high = high.upper() if not high.is_nan() else _INF
     if low.is_finite() and high.is_finite():
@@ -116,7 +118,7 @@ class _Ends:
     start: int
 
     def meaning(self, e: sp.Expr) -> Meaning:
-        """Return how a node's bounds follow from those of its parts."""
+        """Return the function that makes a node's bounds from those of its parts, and the parts."""
         if not e.has(self.x):
             value = ball(e, _BITS)
             return constant(_bounded(value, value))
@@ -136,7 +138,7 @@ class _Ends:
         return _FUNCTIONS[name], e.args if name in ("Max", "Min") else e.args[:1]
 
     def _polynomial(self, e: sp.Expr) -> _GrownPart:
-        """Sharp ends: beyond the roots of the derivative a polynomial is monotone."""
+        """Return bounds of a polynomial; one end is sharp if it is monotone on [start, oo)."""
         poly = sp.Poly(e, self.x)
         coefficients = [ball(c, _BITS) for c in reversed(poly.all_coeffs())]
         factor = sum((abs(c) for c in coefficients), arb(0))
@@ -174,7 +176,7 @@ def _sum(*parts: _GrownPart) -> _GrownPart:
 
 
 def _inverted(exponent: sp.Rational) -> Callable[[_GrownPart], _GrownPart]:
-    """Return a power below zero, by the size of the exponent."""
+    """Return the bounds' map for a negative power, given the size of its exponent."""
 
     def inverse_power(base: _GrownPart) -> _GrownPart:
         # |base| is bounded from below, as it keeps its sign
@@ -189,7 +191,7 @@ def _inverted(exponent: sp.Rational) -> Callable[[_GrownPart], _GrownPart]:
 
 
 def _raised(exponent: sp.Rational) -> Callable[[_GrownPart], _GrownPart]:
-    """Return a power above zero."""
+    """Return the bounds' map for a positive power."""
     power, whole = ball(exponent, _BITS), exponent.is_Integer
     even = whole and exponent % 2 == 0
 
@@ -220,7 +222,7 @@ def _extremum(pick: Callable[[list[arb]], arb], *parts: _GrownPart) -> _GrownPar
 
 
 def _half_of_exponentials(side: int, a: _GrownPart) -> _GrownPart:
-    """cosh (side 1) or sinh (side -1)."""
+    """Return the bounds of cosh (side 1) or sinh (side -1)."""
     down = _product(_exp(_negated(a)), _bounded(side, side))
     return _product(_sum(_exp(a), down), _bounded(0.5, 0.5))
 
@@ -231,7 +233,7 @@ def _abs(a: _GrownPart) -> _GrownPart:
 
 
 def _jump(below: int, a: _GrownPart) -> _GrownPart:
-    """Return a function that is 1 above zero."""
+    """Return the bounds of a step that is ``below`` under zero and 1 above."""
     return _bounded(1 if a.low > 0 else below, below if a.high < 0 else 1)
 
 
@@ -243,7 +245,7 @@ def _product(a: _GrownPart, b: _GrownPart) -> _GrownPart:
     ends = []
     for u in (a.low, a.high):
         for v in (b.low, b.high):
-            # an end at zero times one at infinity: the interval's other points decide
+            # zero times infinity counts as 0, the limit of products with inner points
             ends.append(arb(0) if u.is_zero() or v.is_zero() else u * v)
     low, high = ends[0], ends[0]
     for end in ends[1:]:

@@ -34,7 +34,7 @@ def opening_steps(
     components: Sequence[Sequence[FactorComponent]],
     fields: Sequence[sp.Symbol],
 ) -> tuple[Step, ...]:
-    """Return the exact reductions, each applied only if it does something."""
+    """Return the exact reductions as steps, each only if it changes something."""
     steps = []
     if len(products) > 1:
         shown = [

@@ -2,7 +2,7 @@ r"""Expectations without a closed form, as numbers with proved bounds.
 
 The integrand is a sum of products of one-variable functions. Independent groups of variables
 factorise, odd products of centred variables vanish, polynomial variables are integrated out, all
-exactly. What is left is summed by the trapezoid rule
+exactly. The remaining integrals are summed by the trapezoid rule
 (:mod:`symderiv.precision.quadrature.trapezoid`) where every function is analytic, else integrated
 between the kinks.
 """
@@ -34,8 +34,8 @@ from symderiv.precision.quadrature.separation import Fields, separated
 _LN10: Final = math.log(10)
 # The first estimate only has to tell the size of the result.
 _FIRST: Final = 9.0
-_CHEAP: Final = 2  # up to this dimension the first attempt aims at the result at once
-# A result that this many digits more than asked do not tell from zero is shown as zero.
+_CHEAP: Final = 2  # up to this dimension the first attempt has the accuracy of the result
+# A result that cannot be told from zero with this many extra digits is shown as zero.
 _ZERO_DIGITS: Final = 15
 MAX_EVALUATIONS: Final = 6e6
 _ROUNDS: Final = 12
@@ -51,7 +51,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class _Term:
-    """coefficient × ∏ expectations of independent groups."""
+    """A term, coefficient × ∏ expectations of independent groups."""
 
     coefficient: sp.Expr
     components: tuple[FactorComponent, ...]
@@ -59,13 +59,13 @@ class _Term:
 
 @dataclass(frozen=True)
 class NumericMean:
-    """E[integrand] that can be computed, but not written in closed form.
+    """A mean E[integrand] that can be computed, but not written in closed form.
 
     Args:
         statement: LaTeX of E[...].
         reason: Why there is no closed form.
         symbols: Names in the covariance or mean; numbers can be given only if there are none.
-        terms: What has to be integrated.
+        terms: The terms that have to be integrated.
         steps: The exact reductions.
     """
 
@@ -80,8 +80,8 @@ class NumericMean:
 
         Args:
             digits: At least 1.
-            evaluations: The evaluations of the functions, at most (:data:`MAX_EVALUATIONS`); a
-                bound of the time.
+            evaluations: The largest number of evaluations of functions (:data:`MAX_EVALUATIONS`),
+                which bounds the time.
 
         Raises:
             InputError: Symbols are left.
@@ -102,7 +102,7 @@ def numeric_mean(
     mean: sp.Matrix | None = None,
     reason: str = "",
 ) -> NumericMean:
-    r"""E[integrand] over jointly Gaussian fields, for functions outside the closed class.
+    r"""Return E[integrand] over jointly Gaussian fields, for functions outside the closed class.
 
     Args:
         integrand: Sums of products of functions of one affine form of the fields each.
@@ -141,17 +141,17 @@ def numeric_mean(
 
 
 def _odd(term: _Term) -> bool:
-    """Return whether the term vanishes by reflection. Its expectation has to exist for that."""
+    """Return whether the term vanishes by reflection; raise an error if it does not exist."""
     if all(c.parity != -1 for c in term.components):
         return False
     for component in term.components:
-        # a rule exists only for functions that are bounded as they should be
+        # planning a rule raises an error unless the functions are analytic and bounded
         rule_of(component).cost(_FIRST)
     return True
 
 
 class _Evaluation:
-    """Raises the accuracy of all integrals until the digits are reached."""
+    """An evaluation that raises the accuracy of all integrals until the digits are reached."""
 
     def __init__(self, asked: NumericMean, digits: int, most: float) -> None:
         self.asked, self.digits, self.most = asked, digits, most
@@ -185,7 +185,7 @@ class _Evaluation:
         return math.ceil(accuracy / math.log(2)) + 200
 
     def _affordable(self, accuracy: float) -> float:
-        """Return the accuracy, or less of it if that is all the budget of evaluations allows."""
+        """Return the accuracy, or the largest one that the budget of evaluations allows."""
         if self._cost(accuracy) <= self.most:
             return accuracy
         low, high = 2.0, accuracy
@@ -201,7 +201,7 @@ class _Evaluation:
         return sum(rule.cost(accuracy) for rule in self.rules.values())
 
     def _total(self, accuracy: float) -> tuple[arb, arb]:
-        """Return the expectation as a ball, and a bound of the modulus' expectation."""
+        """Return the expectation as a ball, and a bound on the expectation of the modulus."""
         evaluated = {key: rule.evaluated(accuracy) for key, rule in self.rules.items()}
         bits = self._bits(accuracy)
         with working_bits(bits):
@@ -221,7 +221,7 @@ class _Evaluation:
             return total, scale.upper()
 
     def _shown(self, total: arb, scale: arb) -> Evaluated | None:
-        """Return the result, if the ball is small enough."""
+        """Return the result if the ball is small enough, else None."""
         value = None
         if total.contains(0):
             if total.abs_upper() <= scale * arb(10) ** -(self.digits + _ZERO_DIGITS):
@@ -234,13 +234,11 @@ class _Evaluation:
         return Evaluated(value, (*self.asked.steps, *steps))
 
     def _resolution(self) -> arb:
-        """Return the resolution: the value has to be known to this many units of itself: half a
-        digit more than asked.
-        """
+        """Return the required ratio of value to radius, half a digit more than asked for."""
         return 3 * arb(10) ** self.digits
 
     def _missing(self, total: arb) -> float:
-        """Return how much more accuracy (natural logarithm) is worth a try."""
+        """Return the increase of accuracy (natural logarithm) for the next attempt."""
         if not total.is_finite() or total.contains(0):
             return 10 * _LN10
         short = total.rad() * self._resolution() / abs(total).lower()

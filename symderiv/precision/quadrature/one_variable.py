@@ -60,11 +60,11 @@ class OneVariable:
 
     @property
     def smooth(self) -> bool:
-        """True if no factor has a kink."""
+        """Return whether no part has a kink."""
         return not self.expression.has(*KINKED)
 
     def parity(self) -> int:
-        """1 if certainly even, -1 if certainly odd, else 0."""
+        """Return 1 if certainly even, -1 if certainly odd, else 0."""
         mirrored = self.expression.subs(self.variable, -self.variable)
         for sign in (1, -1):
             difference = mirrored - sign * self.expression
@@ -95,20 +95,24 @@ class OneVariable:
 
 @dataclass(frozen=True)
 class _BallsOfVariable:
-    """Balls of functions of one variable, refused where ``analytic`` and not certainly so."""
+    """Evaluation in balls of one variable, which refuses balls that may not be in an analytic
+    region.
+
+    It refuses them only if ``analytic``.
+    """
 
     variable: sp.Symbol
     bits: int
     analytic: bool
 
     def compiled(self, expression: sp.Expr) -> _Function:
-        """Return the function of a ball that an expression is."""
+        """Return an expression as a function of a ball."""
         return cast("_Function", compiled_walk(expression, self, (self.variable,)))
 
     def meaning(self, e: sp.Expr) -> Meaning:
-        """Return the function of balls that a node is."""
+        """Return the function of balls, and its arguments, that a node stands for."""
         if not e.has(self.variable):
-            # balls times a whole number are exact
+            # integers stay exact
             return constant(int(e) if e.is_Integer else self._constant(e))
         if e.is_Add or e.is_Mul:
             plain, parts = added(e.args) if e.is_Add else multiplied(e.args)
@@ -145,7 +149,7 @@ class _BallsOfVariable:
     # -- removable singularities ------------------------------------------------------------
 
     def _cures(self, e: sp.Expr) -> list[_Cure]:
-        """Return cures of poles of parts where the whole is analytic: place, N^(k), D^(k)."""
+        """Return removable poles of parts as place, N^(k) and D^(k); the whole is N/D."""
         return [
             (self._constant(x0), self.compiled(numerator), self.compiled(denominator))
             for x0, numerator, denominator in _cured(e, self.variable)
@@ -153,7 +157,7 @@ class _BallsOfVariable:
 
 
 def _cured_value(plain: Callable[..., Ball], cures: list[_Cure], z: Ball, *parts: Ball) -> Ball:
-    """Return a sum or product of parts; near poles of these from quotients of derivatives."""
+    """Return a sum or product of parts, near removable poles as a quotient of derivatives."""
     for centre, numerator, denominator in cures:
         if _touches(z, centre):
             hull = _hull(z, centre)
@@ -169,7 +173,7 @@ def _real_part(z: Ball) -> arb:
 
 
 def _whole_power(n: int, z: Ball) -> Ball:
-    """Take a power by squaring; FLINT's power of a real ball around 0 goes through logarithms."""
+    """Take an integer power by squaring; FLINT's power of a real ball around 0 uses logarithms."""
     if n < 0:
         return 1 / _whole_power(-n, z)
     if n == 0:
@@ -206,7 +210,7 @@ def _atan(analytic: bool, z: Ball) -> Ball:
 
 
 def _side(z: Ball, analytic: bool) -> int:
-    """Return the sign of the real part, 0 if it is not certain (refused where analytic)."""
+    """Return the sign of the real part; if it is not certain, 0, or an error if ``analytic``."""
     real = _real_part(z)
     if real > 0:
         return 1
@@ -244,7 +248,7 @@ def _extremum(sense: int, analytic: bool, *values: Ball) -> Ball:
     return best
 
 
-#: Functions that are not analytic everywhere, of whether that is asked for and of their arguments.
+#: Functions that are not analytic everywhere; they take ``analytic``, then their arguments.
 _RULES: Final[Mapping[str, Callable[..., Ball]]] = {
     "log": _log,
     "atan": _atan,
@@ -272,7 +276,7 @@ def _hull(z: Ball, centre: arb) -> Ball:
 
 
 def _zeros(base: sp.Expr, x: sp.Symbol) -> frozenset[sp.Expr]:
-    """Real zeros that can be found exactly: rational ones of polynomials, otherwise 0 itself."""
+    """Return the real zeros that are found exactly: rational ones of polynomials, else 0 itself."""
     if base.is_polynomial(x):
         roots = sp.roots(sp.Poly(base, x)) if base.has(x) else {}
         return frozenset(r for r in roots if r.is_Rational)
@@ -280,7 +284,7 @@ def _zeros(base: sp.Expr, x: sp.Symbol) -> frozenset[sp.Expr]:
 
 
 def _poles(e: sp.Expr, x: sp.Symbol) -> frozenset[sp.Expr]:
-    """Return where a part of ``e`` divides by zero."""
+    """Return the places where a part of ``e`` divides by zero."""
     if not e.has(x) or e == x:
         return frozenset()
     poles = frozenset().union(*(_poles(a, x) for a in e.args))
@@ -290,7 +294,7 @@ def _poles(e: sp.Expr, x: sp.Symbol) -> frozenset[sp.Expr]:
 
 
 def _cured(e: sp.Expr, x: sp.Symbol) -> list[tuple[sp.Expr, sp.Expr, sp.Expr]]:
-    """Return places where parts of ``e`` have poles and ``e`` has none: (x0, N^(k), D^(k))."""
+    """Return places where parts of ``e`` have poles but ``e`` has none, as (x0, N^(k), D^(k))."""
     places = _poles(e, x)
     if not places:
         return []

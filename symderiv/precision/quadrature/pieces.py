@@ -64,7 +64,7 @@ def pieces(g: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list
 
 
 def _arguments(g: sp.Expr) -> list[sp.Expr]:
-    """Return what changes sign at a kink."""
+    """Return the expressions that change their signs at kinks."""
     arguments: list[sp.Expr] = []
     for node in sorted(g.atoms(*KINKED), key=sp.default_sort_key):
         if isinstance(node, sp.Max | sp.Min):
@@ -75,7 +75,7 @@ def _arguments(g: sp.Expr) -> list[sp.Expr]:
 
 
 def _branch(e: sp.Expr, x: sp.Symbol, middle: arb) -> sp.Expr:
-    """``e`` on the piece around ``middle``, without kinks."""
+    """Return ``e`` as it is on the piece around ``middle``, without kinks."""
     if not e.has(*KINKED):
         return e
     args = [_branch(a, x, middle) for a in e.args]
@@ -106,11 +106,11 @@ def _side(argument: sp.Expr, x: sp.Symbol, middle: arb) -> int:
 
 
 def _roots(e: sp.Expr, x: sp.Symbol, low: float, high: float, bits: int) -> list[arb]:
-    """Enclosures of all zeros, which have to be simple."""
+    """Return enclosures of all zeros, which have to be simple."""
     value = OneVariable(e, x).on_real(bits)
     slope = OneVariable(sp.diff(e, x), x).on_real(bits)
     roots: list[arb] = []
-    # unequal parts, so that a zero at a round number is not at an end
+    # unequal parts, so that a zero at a round number is not an end of a part
     waiting = [(low, low + (high - low) * 0.4871, 0), (low + (high - low) * 0.4871, high, 0)]
     while waiting:
         a, b, depth = waiting.pop()
@@ -137,9 +137,9 @@ _Real = Callable[[arb], arb]
 
 
 def _newton(value: _Real, slope: _Real, interval: arb, bits: int) -> arb:
-    """Return the only zero in an interval on which the function is monotone, as a small ball.
+    """Return the only zero in an interval, on which the function is monotone, as a small ball.
 
-    Newton's method for intervals; halving where it does not help.
+    Newton's method for intervals is used, and halving where it does not help.
     """
     rising = arb(slope(interval)) > 0
     # a zero at 0 could be narrowed down for ever

@@ -26,7 +26,7 @@ Form = tuple[sp.Expr, ...]  # coefficients of the fields, the first that is not 
 
 @dataclass(frozen=True)
 class Product:
-    """coefficient × ∏ factors[form](form · z)."""
+    """A product, coefficient × ∏ factors[form](form · z)."""
 
     coefficient: sp.Expr
     factors: dict[Form, sp.Expr]
@@ -34,7 +34,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Fields:
-    """Jointly Gaussian variables: exact covariance and mean."""
+    """Jointly Gaussian variables with exact covariance and mean."""
 
     covariance: list[list[sp.Expr]]
     mean: list[sp.Expr]
@@ -68,7 +68,7 @@ class Fields:
         return [sorted(g) for g in groups]
 
     def loadings(self, first: Iterable[int]) -> list[list[sp.Expr]]:
-        """z = mean + L t with independent standard normal t; columns of L by exact elimination.
+        """Return L of z = mean + L t with independent standard normal t, by exact elimination.
 
         Args:
             first: Variables to be expressed by the leading components of t, in any order; the one
@@ -159,7 +159,7 @@ class _Separation:
         return total
 
     def _single(self, e: sp.Expr) -> tuple[sp.Expr, dict[Form, sp.Expr]] | None:
-        """``e`` as a function of one affine form, or None."""
+        """Return ``e`` as a function of one affine form, or None."""
         used = [i for i, x in enumerate(self.fields) if e.has(x)]
         if len(used) == 1:
             (i,) = used
@@ -175,7 +175,7 @@ class _Separation:
         return (sp.S.One, {forms.pop(): inner}) if len(forms) == 1 else None
 
     def _in_form(self, e: sp.Expr, forms: set[Form]) -> sp.Expr:
-        """``e`` with every affine part written in :data:`FORM`; collects the forms met."""
+        """Return ``e`` with every affine part written in :data:`FORM`; collect the forms found."""
         if not e.has(*self.fields):
             return e
         if e.is_polynomial(*self.fields):

@@ -1,8 +1,8 @@
 r"""Analytic strips: where a function is analytic beside the real line, and how large it is there.
 
 The rectangle |Re z| <= reach, |Im z| <= width is covered with cells; ball arithmetic on a cell
-proves that the function is analytic on it and bounds it. Cells that say too little are halved.
-The functions are real on the real line, so the upper half suffices.
+proves that the function is analytic on it and bounds it. Cells whose bounds are too weak are
+halved. The functions are real on the real line, so the upper half suffices.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BITS: Final = 64
 _DEPTH: Final = 15
 _SLACK: Final = 2.3  # a cell's bound may exceed the values found so far by exp(this + width)
 _MAX_CELLS: Final = 6000
-_LONGEST: Final = 1_000_000  # cells of a strip
+_LONGEST: Final = 1_000_000  # cells of a strip, at most
 # Widths, in units of the largest that is useful, or as factors between neighbours.
 _START: Final = 0.02
 _NARROWEST: Final = 1e-5
@@ -34,7 +34,9 @@ _HALVINGS: Final = 4
 
 @dataclass(frozen=True)
 class Strip:
-    """|f(x + iy)| <= factor exp(rate |x|) for |y| <= width, |x| <= reach, and for all real x."""
+    """The bound |f(x + iy)| <= factor exp(rate |x|) for |y| <= width, |x| <= reach, and for all
+    real x.
+    """
 
     width: float
     reach: float
@@ -45,13 +47,13 @@ class Strip:
 def strips_for(
     function: OneVariable, widest: float, reach: float, deviation: float, accuracy: float
 ) -> tuple[Strip, ...]:
-    """:func:`strips` for a rule, of rounded numbers, so that neighbouring requests share them.
+    """Return :func:`strips` for a rule, with rounded arguments so that similar requests share them.
 
     Args:
-        function: what is averaged.
-        widest, reach: the largest width of strips, and how far they reach.
-        deviation: the deviation of the function's field.
-        accuracy: natural logarithm of that of the rule.
+        function: The function that is averaged.
+        widest, reach: The largest width of strips, and their extent along the real line.
+        deviation: The standard deviation of the function's field.
+        accuracy: Natural logarithm of the accuracy of the rule.
     """
     return strips(
         function.expression,
@@ -77,8 +79,8 @@ def strips(
         widest: No strip needs to be wider.
         reach: The strips' extent along the real line; made larger if the growth asks for it.
         extra: Powers of x are covered by exp(extra |x|).
-        largest: No strip needs to be wider in which the function is exp(largest) times as large as
-            on the real line.
+        largest: Strips need not be wider than where the function is exp(largest) times as large
+            as on the real line.
 
     Raises:
         NotYetError: No strip was found, or no bound of the growth on the real line.
@@ -117,26 +119,26 @@ def strips(
 
 
 def _useful(found: list[Strip], largest: float) -> bool:
-    """May a wider strip pay? Not if the function has grown by a factor of exp(largest)."""
+    """Return whether a wider strip may help: the function has grown by less than exp(largest)."""
     return float((found[-1].factor / found[0].factor).log()) < largest
 
 
 class _Search:
-    """Covers rectangles of different widths."""
+    """A search that covers rectangles of different widths by cells."""
 
     def __init__(self, g: OneVariable, reach: float, factor: arb, rate: arb) -> None:
         self.value = g.on_complex(_BITS)
         self.reach, self.factor, self.rate = reach, factor, rate
 
     def strip(self, width: float) -> Strip | None:
-        """Return the strip of this width, or None if it was not proved to be one."""
+        """Return the strip of this width, or None if it could not be proved."""
         try:
             return Strip(width, self.reach, self._largest(width), self.rate)
         except (Undefined, ZeroDivisionError):
             return None
 
     def _largest(self, width: float) -> arb:
-        """Return the maximum of |f| exp(-rate |x|) over the strip, from above."""
+        """Return an upper bound of |f| exp(-rate |x|) over the strip."""
         half = min(max(width, 0.25), 1.0) / 2
         columns = math.ceil(self.reach / (2 * half))
         rows = max(1, math.ceil(width / (2 * half)))
@@ -179,7 +181,9 @@ class _Search:
         return largest.upper()
 
     def _cell(self, u: float, v: float, p: float, q: float) -> tuple[arb, arb]:
-        """Return the bound of |f| exp(-rate |x|) on a cell, and a lower bound at its centre."""
+        """Return a bound of |f| exp(-rate |x|) on a cell, and a lower bound of its value at the
+        centre.
+        """
         # radii a little larger, so that rounding of the corners leaves no gaps
         margin = 1e-12 * (1 + abs(u) + abs(v))
         wide, tall = arb(u, p + margin), arb(v, q + margin)

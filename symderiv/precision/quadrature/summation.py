@@ -26,11 +26,11 @@ from symderiv.precision.quadrature.strip import Strip
 from symderiv.precision.quadrature.trapezoid import StepPlan
 
 _RHO: Final = 8.0
-_OVERLAP: Final = 1e-6  # pieces are longer than their distance by this share
+_OVERLAP: Final = 1e-6  # pieces are longer by this share than the distance of their centres
 
 
 class FactorTable:
-    """f on [-reach, reach], |f(x+iy)| <= factor strip.factor exp(strip.rate |x|) in the strip.
+    """A table of f on [-reach, reach], from |f(x+iy)| <= factor strip.factor exp(strip.rate |x|).
 
     There are polynomials on equal pieces. On a piece of half length s around c the function is
     interpolated in n + 1 Chebyshev points. If it is at most M inside the ellipse with foci c ± s
@@ -43,9 +43,9 @@ class FactorTable:
         function: The function on real balls.
         strip: Where it is analytic; at least as far along the line as the table goes.
         reach: Half length of the table.
-        factor: What the strip's bound has to be multiplied by.
-        accuracy: The interpolation error near 0 is below exp(-accuracy); far out it may grow as the
-            function's bound.
+        factor: The factor by which the strip's bound has to be multiplied.
+        accuracy: The interpolation error near 0 is below exp(-accuracy); far out it may grow as
+            the function's bound.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class FactorTable:
         excess = max(0.0, float((strip.factor * factor).log())) + float(strip.rate) * long_axis
         degree = math.ceil((accuracy + excess + 2) / math.log(_RHO)) + 1
         self._pieces = []
-        # interpolation in powers loses about two bits with each of them
+        # interpolation in powers of x loses about two bits per power
         bits = flint.ctx.prec + 4 * degree + 20
         nodes = _chebyshev(degree + 1, bits)
         self._scale = 1 / arb(half)
@@ -82,7 +82,7 @@ class FactorTable:
             self._pieces.append((arb(centre), polynomial + arb(0, error.upper())))
 
     def value(self, x: arb) -> arb:
-        """f on a ball inside the table whose radius is tiny."""
+        """Return f on a tiny ball inside the table."""
         k = int((float(x) - self._low) * self._inverse)
         k = min(max(k, 0), self._count - 1)
         centre, polynomial = self._pieces[k]
@@ -91,19 +91,19 @@ class FactorTable:
 
 @lru_cache(maxsize=16)
 def _chebyshev(points: int, bits: int) -> list[arb]:
-    """Chebyshev points, with so many bits."""
+    """Return Chebyshev points, with this many bits."""
     with working_bits(bits):
         return [arb.cos_pi(arb(2 * j + 1) / (2 * points)) for j in range(points)]
 
 
-_TABULATED: Final = 3  # dimensions from which functions are tabulated
+_TABULATED: Final = 3  # the least dimension for which functions are tabulated
 
 Value = Callable[[arb], arb]
 
 
 @dataclass(frozen=True)
 class _Level:
-    """One sum: nodes with weights, and the factors that are known once its node is."""
+    """One of the nested sums: nodes with weights, and the factors that are known given its node."""
 
     nodes: list[arb]
     squares: list[float]
@@ -114,7 +114,7 @@ class _Level:
 
 
 def evaluations(component: FactorComponent, plan: StepPlan) -> float:
-    """Return about how often a one-variable function is evaluated."""
+    """Return approximately how many evaluations of a one-variable function a plan takes."""
     d = component.dimension
     if d < _TABULATED:
         return plan.points
@@ -127,7 +127,7 @@ def evaluations(component: FactorComponent, plan: StepPlan) -> float:
 
 
 def trapezoid_sum(component: FactorComponent, plan: StepPlan, bits: int) -> arb:
-    """Return the rule's value, the error of the rule not included.
+    """Return the value of the rule, without the rule's error.
 
     Raises:
         ToleranceError: A factor could not be evaluated at a node.
@@ -168,7 +168,7 @@ def _accuracy(plan: StepPlan) -> float:
 
 
 def _innermost(component: FactorComponent) -> int | None:
-    """Return the only factor that depends on the last normal, if there is only one."""
+    """Return the factor that depends on the last normal, if there is only one, else None."""
     innermost = [a for a, f in enumerate(component.factors) if f.level == component.dimension]
     return innermost[0] if len(innermost) == 1 else None
 
@@ -195,7 +195,7 @@ def _with_factor(level: _Level, factor: int) -> _Level:
 def _spread(
     component: FactorComponent, plan: StepPlan, a: int, columns: int, bits: int = 64
 ) -> float:
-    """Return the largest distance from zero of a factor's variable over nodes of some columns."""
+    """Return a bound on the size of a factor's variable over the nodes of the first columns."""
     row = component.loading(bits)[a][:columns]
     reach = float(abs(component.means(bits)[a]).upper())
     for v, h, n in zip(row, plan.steps, plan.nodes, strict=False):
@@ -206,7 +206,7 @@ def _spread(
 def _smoothed(
     component: FactorComponent, plan: StepPlan, a: int, value: Value, level: _Level, power: int
 ) -> Value:
-    """Return the innermost sum as a table."""
+    """Return the innermost sum as a tabulated function of the outer normals' contribution."""
     weights = [w * t**power for w, t in zip(level.weights, level.nodes, strict=True)]
     shifts = level.shifts[a]
     strip = plan.strips[a]
@@ -234,7 +234,7 @@ class _Rule:
         self.radius, self.reflects = radius, reflects
 
     def sums(self, means: list[arb], powers: list[tuple[int, ...]]) -> dict[tuple[int, ...], arb]:
-        """Σ weights ∏ t_i^k_i ∏ factors for every tuple k of powers."""
+        """Return Σ weights ∏ t_i^k_i ∏ factors for every tuple k of powers."""
         return self._sums(0, dict(enumerate(means)), self.radius, powers)
 
     def _sums(

@@ -47,7 +47,7 @@ _ROUNDS: Final = 12
 
 @dataclass(frozen=True)
 class StepPlan:
-    """Steps, numbers of nodes and what they are good for.
+    """The steps and numbers of nodes of a rule, with its proved error.
 
     Args:
         strips: One per factor.
@@ -57,7 +57,7 @@ class StepPlan:
         bound: Proved bound of the difference between the sum and the expectation.
         scale: Proved bound of the expectation of the integrand's modulus.
         points: About how many nodes are in the ball.
-        choice: Which strip of each factor was taken.
+        choice: The index of the strip taken for each factor.
     """
 
     strips: tuple[Strip, ...]
@@ -75,8 +75,7 @@ class StepPlan:
 
 
 def plan(component: FactorComponent, accuracy: float) -> StepPlan:
-    """Return the cheapest rule found with an error below ``exp(-accuracy)`` times the integrand's
-    scale.
+    """Return the cheapest rule found for an error below exp(-accuracy) times the integrand's scale.
 
     Args:
         component: The component with smooth factors.
@@ -91,7 +90,7 @@ def plan(component: FactorComponent, accuracy: float) -> StepPlan:
         count = len(component.factors)
         best = min((planner.plan([k] * count) for k in range(planner.sizes)), key=_points)
         if count > 1:
-            # each factor's strip by itself, once around
+            # then vary the strip of each factor by itself, once
             for a in range(count):
                 choice = best.choice
                 near = [k for k in (choice[a] - 1, choice[a] + 1) if 0 <= k < planner.sizes]
@@ -156,7 +155,7 @@ class _StepPlanner:
             scale = scale * value
         excess = float((size / real).log())
         share = self.accuracy + excess + math.log(4 * d) if d else 0.0
-        # exp(share) times the shift's own factors, in logarithms
+        # share is the logarithm of the ratio that the shift's decay has to reach
         steps, nodes, errors = [], [], []
         for i in range(d):
             height, h = self._step(heights[i], share, bool(powers[i]))
@@ -198,7 +197,9 @@ class _StepPlanner:
         )
 
     def _rates(self, chosen: list[Strip]) -> list[arb]:
-        """Return how fast the product of the factors grows along each variable, exponentially."""
+        """Return the exponential rate at which the product of the factors grows along each
+        variable.
+        """
         return [
             sum((s.rate * row[i] for s, row in zip(chosen, self.loading, strict=True)), arb(0))
             + (arb(_POWER_RATE) if self.component.powers[i] else 0)
@@ -206,7 +207,7 @@ class _StepPlanner:
         ]
 
     def _heights(self, chosen: list[Strip]) -> list[float]:
-        """Return how far each variable may be shifted with all factors in their strips."""
+        """Return the largest imaginary shift of each variable with all factors in their strips."""
         pairs = list(zip(chosen, self.loading, strict=True))
         return [
             min((s.width / float(r[i]) for s, r in pairs if float(r[i]) > 0), default=math.inf)
@@ -214,20 +215,20 @@ class _StepPlanner:
         ]
 
     def _step(self, height: float, share: float, power: bool) -> tuple[float, float]:
-        """Return the shift that allows the largest step, and that step."""
+        """Return the imaginary shift that allows the largest step, and that step."""
         best = (0.0, 0.0)
         for part in range(1, 21):
             a = min(height, math.sqrt(2 * share + 20)) * part / 20
             size = share + a * a / 2 + (_POWER_RATE * a if power else 0) + math.log(4)
             best = max(best, (2 * math.pi * a / size, a))
-        # a step is exact in binary, and below 1
+        # keep the step below 1, and exact in binary
         h = min(best[0], 0.99)
         return best[1], math.ldexp(math.floor(math.ldexp(h, 30)), -30) or h
 
     def _error(
         self, height: float, h: float, n: int, beta: arb, whole: arb, peak: arb, power: bool
     ) -> arb:
-        """Return what one dimension adds, relative to the bound of the others."""
+        """Return the error of one dimension, relative to the bound of the others."""
         a, step, pi = arb(height), arb(h), arb.pi()
         c = arb(_POWER_RATE) if power else arb(0)
         end = step * (2 * n + 1) / 2
