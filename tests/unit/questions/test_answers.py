@@ -134,7 +134,7 @@ def test_a_formula_may_be_a_sympy_expression() -> None:
     ("what", "activation", "said"),
     [
         ("x2*Max(0, x1)", None, "E[x2*Max(0, x1)] = c12/2"),
-        ("i2", "Max(-1, x)", "E[g(u)*g(v)] = c12/2, g(x) = Max(-1, x)"),
+        ("i2", "Max(-1,x)", "E[g(u)*g(v)] = c12/2, g(x) = Max(-1,x)"),
         ("x*y", None, "E[x1*x2] = c12/2"),
     ],
 )
