@@ -61,7 +61,7 @@ def check_means(module: CheckedModule) -> None:
             if not abs(value) <= bound * (1 + 1e-4) + 10 * error + 1e-13 * bound:
                 raise GeneratedError(
                     f"{mean.name}({_listed(covariance)}) = {value:.6g} is outside of its "
-                    f"Cauchy-Schwarz bound {bound:.6g}"
+                    f"Hölder bound {bound:.6g}"
                 )
             rounding = ROUNDING * varying + 1e-11 * bound
             if place < 2:

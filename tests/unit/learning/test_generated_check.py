@@ -57,8 +57,8 @@ WRONG = {
         "return right(*a) * (1 + 1e-6)",
         r"student_activation_derivative\(.*, but its formula gives",
     ),
-    "a mean beyond its bound": ("i2", "return 5.0", r"i2\(.*\) = 5 is outside of its Cauchy"),
-    "a mean that is nothing": ("i4", "return math.nan", "i4.* = nan is outside of its Cauchy"),
+    "a mean beyond its bound": ("i2", "return 5.0", r"i2\(.*\) = 5 is outside of its Hölder"),
+    "a mean that is nothing": ("i4", "return math.nan", "i4.* = nan is outside of its Hölder"),
     "a mean": ("i4", "return 1.00001 * right(*a)", r"i4\(.*\) = .*, but its definition gives"),
     "a slope": ("i2_11", "return 1.0001 * right(*a)", "i2_11.*, but the slope of i2 is"),
     "a negative error": (
