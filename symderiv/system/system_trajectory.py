@@ -1,4 +1,4 @@
-"""A run of a system as what is shown, drawn, reported and written to files."""
+"""A run of a system as a result that is shown, drawn, reported and saved."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class SystemRun(FollowedResult, CurveResult):
         return arrays[name]
 
     def __getstate__(self) -> dict[str, Any]:
-        # numbers travel to other processes, compiled equations do not
+        # numbers can be sent to other processes, compiled equations cannot
         return {**self.__dict__, "system": None}
 
     @property
