@@ -3,9 +3,9 @@ r"""Tests whether the fields (λ, ν) of structured inputs are Gaussian, as the 
 The fields are λ_i = J_i·x/√N of a student and ν_n = W_n·c/√D of a teacher of latent vectors. Three
 measurements on samples, each with its sampling error:
 
-- skewness and excess kurtosis of every field, for random J these are random projections of x; -
-Mardia's skewness and kurtosis of all fields jointly, which detect dependences of fields; - E[g(λ_i)
-g(λ_j)] and E[g(λ_i) g(ν_n)] against their Gaussian values I2 at the sampled covariances.
+- skewness and excess kurtosis of every field, for random J these are random projections of x;
+- Mardia's skewness and kurtosis of all fields jointly, which detect dependences of fields;
+- E[g(λ_i) g(λ_j)] and E[g(λ_i) g(ν_n)] against their Gaussian values I2 at the sampled covariances.
 
 At finite N and D no structured input has exactly Gaussian fields, and enough samples show it. The
 verdict is therefore about size: deviations within their sampling error plus an allowance c/√N, the

@@ -3,12 +3,13 @@
 A scope is the body of a function, of a loop, of a block or of a case. In every scope
 
 - a scalar is assigned once on every path, and read only afterwards; assignments of an inner scope
-are not visible outside of it, unless all cases of a distinction make them; - an accumulator is
-started, then increased where it was started or further inside, and nothing else writes to it; the
-pass that declared it may start it again in the same scope; - indices of loops and arguments are not
-assigned; a loop inside another has another index; - arrays are declared; all names of a function
-differ from each other and from those of its module; local arrays are read after a statement that
-writes to them; - every name comes from the register of names of the function.
+  are not visible outside of it, unless all cases of a distinction make them;
+- an accumulator is started, then increased where it was started or further inside, and nothing
+  else writes to it; the pass that declared it may start it again in the same scope;
+- indices of loops and arguments are not assigned; a loop inside another has another index;
+- arrays are declared; all names of a function differ from each other and from those of its module;
+  local arrays are read after a statement that writes to them;
+- every name comes from the register of names of the function.
 
 The text of a whole module defines every name that its functions take from it.
 

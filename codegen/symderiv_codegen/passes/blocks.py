@@ -4,12 +4,12 @@ An assignment such as d[i, n, k] = sum_p a[i, p] b[p, n, k] + ... over a long ra
 row b[p, n, :] once for every i. Here it is computed for several i in one turn of the loop over k:
 each number of b is loaded once into a register. Further savings in the loop:
 
-- Coefficients with scalar factors, -rate*a[i, p], are multiplied before it. - Sums over many units
-are split into parts, so that several rows of a part fit into registers. Rows of coefficients are
-padded with zeros to a multiple of the width of a part. - A symmetric target whose value is h(i, j)
-+ h(j, i) + g(i, j) receives h first, of which only half as many products are needed, and the sum of
-both halves in a second turn. - Terms with a factor that is mostly zero are added in a further turn,
-where it is not.
+- Coefficients with scalar factors, -rate*a[i, p], are multiplied before it.
+- Sums over many units are split into parts, so that several rows of a part fit into registers. Rows
+  of coefficients are padded with zeros to a multiple of the width of a part.
+- A symmetric target whose value is h(i, j) + h(j, i) + g(i, j) receives h first, of which only
+  half as many products are needed, and the sum of both halves in a second turn.
+- Terms with a factor that is mostly zero are added in a further turn, where it is not.
 
 Long ranges are cut into blocks, so that the data of these turns stay in a cache. The compiler has
 to know that outputs do not overlap with what is read.
