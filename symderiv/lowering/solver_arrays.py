@@ -89,14 +89,14 @@ LOSS = Array("loss", (), "the mean loss of an example")
 
 @dataclass(frozen=True)
 class SolverArrays:
-    """The arrays of the modules of a rule: those of plain descent, and its own behind them.
+    """The arrays of the modules of a rule: those of plain descent, followed by its own.
 
     Attributes:
         fields: The moments that means of activations depend on, and output weights.
         numbers: The numbers of the rule, on which means may depend too.
         state: The arrays of the state, as packed.
         parameters: The arrays of parameters, as packed.
-        sums: Covariances and products of vectors besides Q, R and T, made from the state.
+        sums: Further covariances and products of vectors, computed from the state.
     """
 
     fields: tuple[Array, ...]

@@ -283,8 +283,8 @@ class Language:
         Args:
             loss: An expression in fields, overlaps, scalars, latents and parameters.
             rates: For every family, vector or scalar that is trained, its learning rate.
-            velocity: What gains the step in place of what the gradient is taken by, e.g.
-                ``{w: U}``; how w follows U is for ``update`` to say.
+            velocity: The variables that take the step in place of those of the gradient, e.g.
+                ``{w: U}``; state with ``update`` how w follows U.
 
         Raises:
             InputError: A symbol that belongs to nothing, a target that cannot move.

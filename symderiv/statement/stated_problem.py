@@ -135,7 +135,7 @@ class Statement:
     """All that was stated about a learning problem.
 
     Args:
-        symbols: What the symbols mean.
+        symbols: The meanings of the symbols.
         inputs: The inputs by name.
         vectors: All slow vectors in the order of their declaration.
         lines: Descents and updates, in order; they act simultaneously.

@@ -29,12 +29,12 @@ class SystemPlateau(Shown):
         state: Order parameters by name, shapes as in states; ``plateau["w.B"]``.
         observables: The observables by name.
         unstable_eigenvalue: Largest rate of all directions, per unit of α.
-        direction: What grows so: "symmetric", or the families whose members it tells apart.
-        escape_time: Its inverse, or None where nothing grows.
+        direction: The direction of that rate: "symmetric", or the families whose members it separates.
+        escape_time: The inverse of that rate, or None if no direction is unstable.
         eigenvalues: The eigenvalues of the Jacobian by these kinds, complex, largest real part
             first.
         eigenvalue_error: Largest difference found when the steps of differences are doubled.
-        residual: Largest rate that is left.
+        residual: Largest remaining rate at the fixed point.
     """
 
     state: Mapping[str, np.ndarray]

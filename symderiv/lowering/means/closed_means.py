@@ -43,7 +43,7 @@ class ClosedMean:
 
     Attributes:
         arguments: The covariances of the fields, row by row from the diagonal on; the means of
-            those fields that have one; what else the function depends on.
+            those fields that have one; further symbols of the function.
         definitions: Named parts of the value, in order.
         value: In terms of the arguments and the definitions.
         sign_factors: The largest number of sign factors left in a term.

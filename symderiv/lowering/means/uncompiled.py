@@ -1,8 +1,8 @@
 """The text of a generated module as plain Python: the same statements, nothing compiled.
 
 For a few calls compilation would take a hundred times longer than the calls. Numba is replaced by
-decorators that do nothing; what fast modules have from their runtime (views, arrays on the stack,
-vector instructions) by what it does.
+decorators that do nothing, and the runtime of fast modules (views, arrays on the stack, vector
+instructions) by plain Python with the same effect.
 """
 
 from __future__ import annotations

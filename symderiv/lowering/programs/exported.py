@@ -76,7 +76,8 @@ def kept_program(
 
     Args:
         student, teacher: Activations, by their names or formulas.
-        rule, tolerance: As those of a problem.
+        rule: The learning rule.
+        tolerance: Bound on the error of an activation as a mixture; None for the default.
     """
     return Program(**program_fields(student, teacher, rule, tolerance), extension=GAUSSIAN)
 
@@ -106,7 +107,7 @@ def source_text(
     """Return :func:`kept_program` as source in a language.
 
     Args:
-        student, teacher, rule, tolerance: As those of a problem.
+        student, teacher, rule, tolerance: As in :func:`kept_program`.
         language: What it is written in.
         numbers: Sizes and values by name, end and steps of the example at the end of the source.
 
@@ -148,7 +149,7 @@ def tangent_program(
     """Return the tangent of :func:`kept_program`, also where means are integrals.
 
     Args:
-        student, teacher, rule, tolerance: As those of a problem.
+        student, teacher, rule, tolerance: As in :func:`kept_program`.
         moving: Names of the parameters that have a direction.
 
     Raises:
@@ -192,7 +193,7 @@ def precise_text(student: str, teacher: str, rule: LearningRule) -> str:
     """Return the text of :func:`kept_program` for numbers of arbitrary precision.
 
     Args:
-        student, teacher, rule: As those of a problem.
+        student, teacher, rule: As in :func:`kept_program`.
 
     Raises:
         PrinterError: A mean is a sum over tables of doubles, or an integral.
@@ -220,7 +221,7 @@ def reverse_module_text(
     """Return the module of weights times the Jacobian, see :func:`symderiv_codegen.print_reverse`.
 
     Args:
-        student, teacher, rule, tolerance: As those of a problem.
+        student, teacher, rule, tolerance: As in :func:`kept_program`.
         moving: Names of fields of the state and of parameters.
 
     Raises:
