@@ -87,7 +87,7 @@ def _coefficients(f: Any) -> tuple[tuple[float, float, float], tuple[str, ...]]:
 
 
 def _integrated(f: Any) -> tuple[float, float, float]:
-    """Integrate by quadrature between the kinks."""
+    """Return E f, E u f and E f² by quadrature between the kinks."""
     import sympy as sp
     from scipy.integrate import quad
 

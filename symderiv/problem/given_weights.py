@@ -107,7 +107,7 @@ def _with_coordinates(study: Study, dimension: int) -> DataModel:
 
 
 def _eigenvectors(study: Study) -> np.ndarray | None:
-    """Eigenvectors of the covariance as columns, in the order of its eigenvalues.
+    """Return eigenvectors of the covariance as columns, in the order of its eigenvalues.
 
     Returns:
         Shape (N, N); None if the coordinates are those of the eigenbasis already.

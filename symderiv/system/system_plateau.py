@@ -29,7 +29,7 @@ class SystemPlateau(Shown):
         state: Order parameters by name, shapes as in states; ``plateau["w.B"]``.
         observables: The observables by name.
         unstable_eigenvalue: Largest rate of all directions, per unit of α.
-        direction: The direction of that rate: "symmetric", or the families whose members it separates.
+        direction: Its direction: "symmetric", or the families whose members it separates.
         escape_time: The inverse of that rate, or None if no direction is unstable.
         eigenvalues: The eigenvalues of the Jacobian by these kinds, complex, largest real part
             first.

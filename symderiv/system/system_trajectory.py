@@ -45,10 +45,10 @@ class SystemRun(FollowedResult, CurveResult):
         system: The statement.
         output: The file it was written to, if any.
         further: Derivatives by name, ``"w.B_by_eta"``; see :meth:`sensitivity`.
-        attributes: Further attributes of the run in files; ``"means_error"`` is the largest error found
-            of means by quadrature, if there are such means. Where the run leaves the range of that
-            search it is the change of rates by a much finer rule, times five, if that is larger; it
-            is "not known" if comparing takes long.
+        attributes: Further attributes of the run in files; ``"means_error"`` is the largest error
+            found of means by quadrature, if there are such means. Where the run leaves the
+            range of that search it is the change of rates by a much finer rule, times five, if that
+            is larger; it is "not known" if comparing takes long.
         enclosure: The proved balls of a run that was certified.
         warnings: Warnings on the accuracy of the equations, one line each.
         missed: Why the tolerance that was asked for was not reached; empty if it was.

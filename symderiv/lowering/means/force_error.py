@@ -17,7 +17,7 @@ from symderiv.lowering.means.quadrature_error import LARGEST_BIAS
 Floats = NDArray[np.float64]
 
 LARGEST_VARIANCE, LARGEST_WEIGHT = 2.0, 1.5
-"""The largest variance of fields, output weight and bias for which errors are stated."""
+"""The largest variance of fields and the largest output weight for which errors are stated."""
 
 _SEED = 1998
 _RANDOM, _AROUND = 10, 8

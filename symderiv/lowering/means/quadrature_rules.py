@@ -62,7 +62,7 @@ def coarsest(
         of_what: What the means are taken of, for messages.
         largest: The largest mean.
         last: The relative error of the largest mean that is accepted if no rule keeps the
-            tolerance: the finest rule is taken then, or a coarser one as good. None for no such.
+            tolerance: the finest rule is taken then, or a coarser one as good. None: raise instead.
         argument: The argument that errors are about.
         where_hard: The largest error of a rule at the hard cases found so far.
 

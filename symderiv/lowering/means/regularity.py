@@ -16,7 +16,7 @@ Form = tuple[tuple[sp.Symbol, ...], tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Ex
 """Arguments (upper triangle of a covariance matrix), definitions and value of a function."""
 
 CLOSED_MEANS = Path(__file__).with_name("closed_means.pickle")
-"""Shipped results of these tests for the means of named activations; see ``ship_closed_means``."""
+"""Shipped means of named activations and results of these tests; see ``ship_closed_means``."""
 
 _once = derived_once(
     imports=("symderiv.lowering.means.closed_means",),
