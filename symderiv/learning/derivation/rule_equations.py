@@ -219,7 +219,7 @@ class RuleEquations:
         return paired(different, same, self.named.sizes)
 
     def noise_between(self, other: int, inputs: str) -> sp.Expr:
-        """Return the coefficient of η² (η² N/b) in the noise of the first student and another."""
+        """Return the noise of the first student and another over η², with batches over η² N/b."""
         first, second = self.units["F"][0], self.units["F"][other]
         noise = self.equations.noise_of(first, second).get(inputs, sp.S.Zero)
         return self.named.in_arrays(noise / self.rate**2 * (self._batch or 1))
