@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from symderiv_codegen.printers.numba import print_numba as print_numba
     from symderiv_codegen.printers.readable import print_readable as print_readable
 
-#: What is imported when it is first used: a program is printed in one way.
+#: Printers and their modules, imported on first use: a program is printed in one way.
 _HOMES = {
     "Example": "printers.formulas",
     "digest": "printers.header",

@@ -1,1 +1,1 @@
-"""Equilibrium: extrema of free energies of order parameters, and where they change."""
+"""Equilibrium: extrema of free energies of order parameters, and their transitions."""

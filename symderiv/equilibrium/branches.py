@@ -1,8 +1,8 @@
 """Branches of stationary states of a free energy, followed in α through folds.
 
-A branch is a curve in (state, α). Order parameters that are equal at its begin stay equal, as the
-symmetry of the begin asks for, so that Newton's method is regular where a branch of less symmetry
-leaves. The whole matrix of second derivatives decides what is stable.
+A branch is a curve in (state, α). It is restricted to the symmetry of its first state, so that
+Newton's method is regular where a branch of less symmetry bifurcates. Stability is decided by the
+whole matrix of second derivatives.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from symderiv.equilibrium.free_energy import FreeEnergy
 from symderiv.foundation.errors import ToleranceError
 
 FLAT = 1e-9
-"""Curvatures below this share of the largest one are what rounding leaves of zero: near where units
-specialise, states along a circle may differ by the sixth power of how far they are from it."""
+"""Curvatures below this share of the largest one count as zero: near specialisation, states on a
+circle may differ by only the sixth power of their distance from it."""
 _SMALL, _ROUND, _STEPS = 1e-12, 1e-8, 1500
 _PACE = StepPace(5e-3, 1e-7, 0.04, 0.97, (1.6, 0.8))
 _FIRST = 1e-3
@@ -26,14 +26,14 @@ _FIRST = 1e-3
 
 @dataclass(frozen=True)
 class Stationary:
-    """A state at which the derivatives of the free energy vanish.
+    """A state at which the gradient of the free energy vanishes.
 
     Attributes:
         alpha: α.
         x: Free order parameters, see :class:`FreeEnergy`.
         value: The free energy.
         error: ε_g.
-        eigenvalues: Those of the second derivatives, ascending.
+        eigenvalues: The eigenvalues of the Hessian, ascending.
     """
 
     alpha: float
@@ -50,12 +50,12 @@ class Stationary:
 
 @dataclass(frozen=True)
 class Branch:
-    """A part of a curve along which α grows: there is one state at each α.
+    """A part of a curve between folds: it has one state at each α.
 
     Attributes:
-        equations: In the frame of its symmetry.
-        states: With ascending α.
-        folds: Whether its begin and its end are folds.
+        equations: The equations in the frame of its symmetry.
+        states: The states with ascending α.
+        folds: Whether its beginning and its end are folds.
     """
 
     equations: BranchEquations
@@ -73,8 +73,8 @@ class Branch:
         return self.states[0].alpha, self.states[-1].alpha
 
     def where(self, n: int, value: Callable[[Stationary], float]) -> Stationary | None:
-        """Return the state between two neighbours at which a number vanishes; None if it has one
-        sign.
+        """Return the state between two neighbours at which a number vanishes; None if it does not
+        change sign.
 
         Raises:
             ToleranceError: The branch is lost between them.
@@ -95,7 +95,7 @@ class Branch:
             return one if alpha == one.alpha else other
         share = (alpha - one.alpha) / (other.alpha - one.alpha)
         along = other.x - one.x
-        # states change with the root of α where a branch begins or turns
+        # near folds and bifurcations states change with the root of α
         for part in (share, share**0.5, 1.0 - (1.0 - share) ** 0.5):
             state = self.equations.stationary(one.x + part * along, alpha)
             if state is None:
@@ -104,7 +104,7 @@ class Branch:
             aside = np.abs(state.x - one.x - place * along).max()
             if 0.0 < place < 1.0 and aside < 0.3 * np.abs(along).max():
                 return state
-        # near a fold: by the place between the neighbours
+        # near a fold: find the place between the neighbours
         state_there = self.where(n, lambda state: state.alpha - alpha)
         if state_there is None:
             raise ToleranceError(f"a branch was lost near alpha = {alpha:g}")
@@ -129,8 +129,8 @@ def followed(
     frame: np.ndarray,
     along: np.ndarray | None = None,
 ) -> tuple[BranchEquations, list[Stationary]]:
-    """Return the equations of a branch and its states, followed from one to both sides, up to
-    α = most and down to α = 0.
+    """Return the equations of a branch and its states, followed in both directions from one of
+    them, up to α = most and down to α = 0.
 
     Args:
         energy: The free energy.
@@ -159,11 +159,11 @@ class BranchEquations(CurveEquations):
         self.energy, self.frame, self.most = energy, frame, most
 
     def point(self, state: Stationary) -> np.ndarray:
-        """Return a state in the frame, with α behind it, shape (m + 1,)."""
+        """Return a state in coordinates of the frame, with α appended, shape (m + 1,)."""
         return np.append(self.frame.T @ state.x, state.alpha / self.most)
 
     def described(self, point: np.ndarray) -> Stationary:
-        """Return what a point is, see :class:`Stationary`."""
+        """Return the state at a point, see :class:`Stationary`."""
         return described(self.energy, self.frame @ point[:-1], float(point[-1] * self.most))
 
     def stationary(self, guess: np.ndarray, alpha: float) -> Stationary | None:
@@ -172,8 +172,8 @@ class BranchEquations(CurveEquations):
         return None if point is None else replace(self.described(point), alpha=alpha)
 
     def equations(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the slopes (m,) and their derivatives (m, m + 1); not numbers where no vectors
-        have such overlaps.
+        """Return the gradient (m,) and its derivatives (m, m + 1); nan where no vectors have such
+        overlaps.
         """
         x, alpha = self.frame @ point[:-1], point[-1] * self.most
         if not self.energy.inside(x):
@@ -191,14 +191,14 @@ class BranchEquations(CurveEquations):
             return False
         if size < _SMALL * (1 + np.abs(point).max()):
             return True
-        # near where branches cross, rounding leaves more than the tolerance of the change
+        # near crossings of branches, rounding exceeds the tolerance of the change
         return size < _ROUND and bool(np.abs(self.equations(point)[0]).max() < 10 * _SMALL)
 
 
 def _one_side(
     scaled: BranchEquations, start: np.ndarray, tangent: np.ndarray, pace: StepPace
 ) -> list[np.ndarray]:
-    """Return the points after the first one."""
+    """Return the points of the curve in one direction, without the first one."""
     points = [start]
     for ahead, _, _ in scaled.steps(start, tangent, pace):
         if not 0.0 < ahead[-1] <= 1.0:
@@ -213,7 +213,7 @@ def _one_side(
 
 
 def pieces_of(equations: BranchEquations, states: list[Stationary]) -> list[Branch]:
-    """Return the parts of a curve between its folds, which are located."""
+    """Return the parts of a curve between its folds, whose places are computed."""
     grows = np.diff([each.alpha for each in states]) > 0.0
     turns = [n + 1 for n in range(len(grows) - 1) if grows[n] != grows[n + 1]]
     pieces: list[Branch] = []
@@ -236,7 +236,7 @@ def pieces_of(equations: BranchEquations, states: list[Stationary]) -> list[Bran
 
 
 def _fold(equations: BranchEquations, around: list[Stationary]) -> tuple[Stationary, bool]:
-    """Return the state at which α is extremal, and whether the middle one of three is behind it.
+    """Return the state at which α is extremal, and whether the middle one of three lies beyond it.
 
     Args:
         equations: The equations of the curve.
@@ -252,6 +252,6 @@ def _fold(equations: BranchEquations, around: list[Stationary]) -> tuple[Station
     except ToleranceError:
         fold = None
     if fold is None:
-        # branches cross where this one turns: the fold is known to the steps only
+        # branches cross at this fold: its place is known up to the steps only
         return around[1], False
     return equations.described(fold), bool(direction @ (middle - fold) > 0.0)

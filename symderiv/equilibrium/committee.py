@@ -1,21 +1,21 @@
-r"""Committees of K students and K teachers whose order parameters are three: R, S and C.
+r"""Committees of K students and K teachers with three order parameters: R, S and C.
 
 R_im = R for i = m, else S; Q_ij = C for i ≠ j; Q_ii = 1, and output weights are 1/√K. In the sum
 m = R + (K − 1)S and the difference Δ = R − S, the free energy per unit is
 
     α̂ ε_g − ½ [(1 − 1/K) ln a + (1/K) ln b],   a = 1 − C − Δ²,   b = 1 + (K − 1)C − m²,
 
-with α = K α̂. Δ is given here, and C, m and α̂ follow: stationary states are a curve over Δ, on
-which a minimum of α̂ is a fold, and Δ = 0 is where equal students cease to be stable. With the mean
-h(c) of g(x) g(y) at correlation c the derivatives are
+with α = K α̂. For given Δ, C, m and α̂ follow: stationary states are a curve over Δ, on which a
+minimum of α̂ is a fold, and at Δ → 0 equal students lose stability. With the mean h(c) of g(x) g(y)
+at correlation c the derivatives are
 
     C: α h'(C) = 1/b − 1/a,   m: α̂ [h'(R) + (K − 1) h'(S)] = m/b,   Δ: α̂ [h'(R) − h'(S)] = Δ/a.
 
 For K → ∞ the sums C and S are of order 1/K and follow from R, and per unit there remains
 α̂ [h(1) − h(R) − h'(0)(1 − R)] − ½ ln(1 − R²).
 
-Equal units cease to be stable, in symbols and proved digits, where the second derivative by Δ
-vanishes as well: with α per unit, a = 1 − C and b = 1 + (K − 1)C − K²R²,
+Equal units lose stability where the second derivative by Δ vanishes as well, which is solved in
+symbols or with proved digits: with α per unit, a = 1 − C and b = 1 + (K − 1)C − K²R²,
 
     α a h''(R) = 1,   b h'(R) = a R h''(R),   K b h'(C) = (a − b) h''(R).
 """
@@ -37,10 +37,10 @@ from symderiv.gaussian.distributions import variable_of
 from symderiv.gaussian.terms.covariance import covariance_symbols
 from symderiv.numerics.nodes import gauss_legendre
 
-_NEAR = 0.05  # below this Δ the difference of slopes is an integral of h''
+_NEAR = 0.05  # for smaller Δ, a difference of slopes is an integral of h''
 _GRID, _LAST = 48, 0.995
 _SETTLED, _LEAST_STEP, _FLAT = 1e-11, 1e-5, 1e-13
-#: C, R and α/K, in the order in which starts are given.
+#: C, R and α/K of equal units, in the order of starting values.
 _UNKNOWNS = sp.symbols("C R alpha", real=True)
 _UNITS = sp.Symbol("K", positive=True)
 _BITS = 160
@@ -83,7 +83,7 @@ class SymmetricCommittee:
 
     Args:
         g: The activation of students and teachers.
-        K: The number of units, at least 2; infinite as well.
+        K: The number of units, at least 2; may be infinite.
     """
 
     def __init__(self, g: sp.Expr, K: float) -> None:
@@ -91,10 +91,10 @@ class SymmetricCommittee:
         self._square = float(square_mean(g)(np.array(1.0))[0])
 
     def at(self, difference: float, near: CommitteeState | None = None) -> CommitteeState:
-        """Return the state of a Δ, found from a state near it.
+        """Return the state for a Δ, found from a state near it.
 
         Raises:
-            ToleranceError: None is found.
+            ToleranceError: No state is found.
         """
         if math.isinf(self.K):
             bend = self._bend(0.0, difference)
@@ -113,7 +113,7 @@ class SymmetricCommittee:
         """Return the state of equal students, Δ = 0, at an α/K.
 
         Raises:
-            ToleranceError: None is found.
+            ToleranceError: No state is found.
         """
         if math.isinf(self.K):
             return self._state(0.0, 0.0, 1.0, alpha)
@@ -126,7 +126,7 @@ class SymmetricCommittee:
 
     @cached_property
     def states(self) -> list[CommitteeState]:
-        """The states with Δ from 0 on, up to students that nearly know their teachers."""
+        """The states with Δ from 0 to nearly perfect knowledge of the teachers."""
         states: list[CommitteeState] = []
         for difference in np.linspace(0.0, _LAST, _GRID):
             states.append(self.at(float(difference), states[-1] if states else None))
@@ -134,10 +134,10 @@ class SymmetricCommittee:
 
     @cached_property
     def specialising(self) -> Specialising:
-        """The transition from equal to specialised students when α grows.
+        """The transition from equal to specialised students as α grows.
 
         Raises:
-            ToleranceError: It is not decided.
+            ToleranceError: The kind of transition cannot be decided.
         """
         states = self.states
         alphas = np.array([each.alpha for each in states])
@@ -152,7 +152,7 @@ class SymmetricCommittee:
         return Specialising("first-order", after.alpha, states[0].alpha, fold.alpha, before, after)
 
     def _fold(self, least: int) -> CommitteeState:
-        """Return the state of the smallest α, beside one of the states."""
+        """Return the state of the smallest α, near the state with index ``least``."""
         states = self.states
         low, high = states[max(least - 1, 0)], states[min(least + 1, len(states) - 1)]
         least_alpha = minimize_scalar(
@@ -164,7 +164,7 @@ class SymmetricCommittee:
         return self.at(float(least_alpha.x), states[least])
 
     def _equal_energy(self, fold: CommitteeState) -> CommitteeState:
-        """Return the state beyond the fold that has the free energy of equal students."""
+        """Return the state beyond the fold with the same free energy as equal students."""
 
         def gap(state: CommitteeState) -> float:
             return state.free_energy - self.equal(state.alpha, self.states[0]).free_energy
@@ -174,7 +174,7 @@ class SymmetricCommittee:
         if n is None:
             raise ToleranceError(f"specialised committees of {self.K} units are never preferred")
         if n == 0:
-            return fold  # the two differ by less than rounding
+            return fold  # both agree up to rounding
         low, high = beyond[n - 1 : n + 1]
         equal = brentq(
             lambda difference: gap(self.at(float(difference), high)),
@@ -193,7 +193,7 @@ class SymmetricCommittee:
         R, S = self._overlaps(difference, m)
         a, b = 1.0 - C - difference**2, 1.0 + (K - 1) * C - m * m
         slopes = self._h(np.array([C, R, S]))[1]
-        # of order one, however many units there are and however large α is
+        # scaled to order one for any number of units and any α
         push = alpha * K * self._h(np.zeros(1))[1][0] + 1.0
         return [
             (K * alpha * slopes[0] * a * b - a + b) / push,
@@ -218,7 +218,7 @@ class SymmetricCommittee:
         return S + difference, S
 
     def _h(self, c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return h, h' and h''."""
+        """Return h, h' and h'' at correlations c."""
         one = np.ones_like(c)
         value, slope, bend = self._mean(one, c, one)
         return value, slope[1], bend[1, 1]
@@ -247,7 +247,7 @@ class SymmetricCommittee:
 
 
 def limit_of_equal_units(g: sp.Expr) -> sp.Expr | None:
-    """Return α/K up to which infinitely many equal units are stable, 1/E[g''(x)]²; None if the
+    """Return the α/K up to which infinitely many equal units are stable, 1/E[g''(x)]²; None if the
     mean has no closed form.
 
     Raises:
@@ -259,7 +259,7 @@ def limit_of_equal_units(g: sp.Expr) -> sp.Expr | None:
             "is linear, so that students never specialise; take another activation",
             argument="activation",
         )
-    # by parts: E[g'] = E[x g] and E[g''] = E[(x² - 1) g]
+    # integrated by parts: E[g'] = E[x g] and E[g''] = E[(x² - 1) g]
     means = [_moment(g, weight) for weight in (x, x**2 - 1)]
     slope = means[0]
     if slope is not None and slope == 0:
@@ -278,8 +278,8 @@ def _moment(g: sp.Expr, weight: sp.Expr) -> sp.Expr | None:
 
 @lru_cache(maxsize=16)
 def equations_of_equal_units(g: sp.Expr) -> tuple[sp.Expr, ...] | None:
-    """Return three expressions in C, R, α/K and K that vanish where equal units cease to be
-    stable; None if h has no closed form.
+    """Return three expressions in C, R, α/K and K that vanish where equal units lose stability;
+    None if h has no closed form.
     """
     covariance = covariance_symbols(2)
     C, R, alpha = _UNKNOWNS
@@ -302,16 +302,16 @@ def equations_of_equal_units(g: sp.Expr) -> tuple[sp.Expr, ...] | None:
 def digits_of_equal_units(
     g: sp.Expr, K: int, start: tuple[float, float, float], digits: int
 ) -> str | None:
-    """Return α/K, rounded, from a ball in which the equations are proved to have one solution.
+    """Return α/K, rounded, from a ball in which the equations are proved to have a unique solution.
 
     Args:
         g: The activation.
         K: The number of units.
         start: C, R and α/K in doubles.
-        digits: How many digits are returned, at most 30.
+        digits: The number of digits, at most 30.
 
     Returns:
-        None if there are no equations, or the solution is not enclosed.
+        None if there are no equations, or no enclosure is found.
     """
     from symderiv.precision.balls.krawczyk import enclosed_root
 

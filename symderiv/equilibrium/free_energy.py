@@ -1,7 +1,7 @@
-r"""The annealed free energy of order parameters, at high temperature with α rescaled by it.
+r"""The annealed free energy of order parameters, at high temperature, with α scaled by temperature.
 
 f(Q, R) = α ε_g(Q, R) - ½ ln det(Q - R T⁻¹ Rᵀ): the second term is the entropy of weights with these
-overlaps. Of spherical students Q_ii = 1, and without the sphere a weight decay adds κ/2 Σ Q_ii.
+overlaps. Spherical students have Q_ii = 1; without the sphere a weight decay adds κ/2 Σ Q_ii.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Derivatives = tuple[float, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class FreeEnergy:
-    """The two terms of the free energy, with derivatives, by the order parameters that are free.
+    """The two terms of the free energy, with derivatives by the free order parameters.
 
-    Order parameters are Q_ij with i ≤ j row by row, without Q_ii on the sphere, then R_in.
+    These are Q_ij with i ≤ j row by row, without Q_ii on the sphere, then R_in.
 
     Attributes:
         student, teacher: Activations of x.
@@ -54,7 +54,7 @@ class FreeEnergy:
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """Places (i, j) of Q that are free, shape (q, 2)."""
+        """Indices (i, j) of the free entries of Q, shape (q, 2)."""
         first, second = np.triu_indices(self.K, 1 if self.sphere else 0)
         return np.array([first, second]).T
 
@@ -74,8 +74,8 @@ class FreeEnergy:
         return np.concatenate([Q[self.pairs[:, 0], self.pairs[:, 1]], R.ravel()])
 
     def drawn(self, random: np.random.Generator, known: float | None = None) -> np.ndarray:
-        """Return the order parameters of drawn students, who know a teacher each by this overlap,
-        or none.
+        """Return the order parameters of random students, each with this overlap with one teacher
+        if ``known`` is given.
         """
         B = np.hstack([np.linalg.cholesky(self.T), np.zeros((self.M, self.K))])
         J = random.normal(size=(self.K, self.M + self.K))
@@ -97,11 +97,11 @@ class FreeEnergy:
         return bool(np.isfinite(rest).all() and np.linalg.eigvalsh(rest)[0] > 0.0)
 
     def error(self, x: np.ndarray) -> Derivatives:
-        """Return the generalisation error ε_g."""
+        """Return the generalisation error ε_g with derivatives."""
         Q, R = self.overlaps(x)
         overlaps, weights = np.block([[Q, R], [R.T, self.T]]), np.append(self.v, -self.w)
         lengths = np.diag(overlaps)
-        # what the derivatives by other overlaps are added to is left out
+        # the last entry collects derivatives by overlaps that are not free
         value, slope, bend = 0.0, np.zeros(self.size + 1), np.zeros((self.size + 1,) * 2)
         for g, units in self._units:
             squares = 0.5 * weights[units] ** 2 * square_mean(g)(lengths[units])
@@ -119,7 +119,7 @@ class FreeEnergy:
         return value, slope[:-1], bend[:-1, :-1]
 
     def entropy(self, x: np.ndarray) -> Derivatives:
-        """Return ½ ln det(Q - R T⁻¹ Rᵀ), less κ/2 Σ Q_ii."""
+        """Return ½ ln det(Q - R T⁻¹ Rᵀ) minus κ/2 Σ Q_ii, with derivatives."""
         Q, R = self.overlaps(x)
         P = R @ self._inverse
         rest = Q - P @ R.T
@@ -144,7 +144,7 @@ class FreeEnergy:
         return value, slope, bend
 
     def at(self, x: np.ndarray, alpha: float) -> Derivatives:
-        """Return the free energy α ε_g - entropy."""
+        """Return the free energy α ε_g - entropy, with derivatives."""
         error, entropy = self.error(x), self.entropy(x)
         return (
             alpha * error[0] - entropy[0],
@@ -158,7 +158,9 @@ class FreeEnergy:
 
     @cached_property
     def _places(self) -> np.ndarray:
-        """Numbers of the free ones among the overlaps of all units, ``size`` for others."""
+        """Indices of the free order parameters in the matrix of all overlaps; ``size`` for other
+        entries.
+        """
         K, (first, second) = self.K, self.pairs.T
         places = np.full((K + self.M,) * 2, self.size)
         places[first, second] = places[second, first] = np.arange(len(self.pairs))
@@ -168,13 +170,13 @@ class FreeEnergy:
 
     @cached_property
     def _units(self) -> tuple[tuple[sp.Expr, np.ndarray], ...]:
-        """Activations with the numbers of their units, students before teachers."""
+        """Activations with the indices of their units, students before teachers."""
         every = np.arange(self.K + self.M)
         return (self.student, every[: self.K]), (self.teacher, every[self.K :])
 
     @cached_property
     def _couples(self) -> list[tuple[sp.Expr, sp.Expr, np.ndarray, np.ndarray]]:
-        """Pairs of different units by their activations."""
+        """Pairs of different units, by their activations."""
         couples = []
         for (g, ones), (h, others) in combinations_with_replacement(self._units, 2):
             one, other = (each.ravel() for each in np.meshgrid(ones, others, indexing="ij"))

@@ -1,13 +1,14 @@
 r"""Means of derivatives of functions with kinks and jumps, of one field and of two.
 
-A derivative of order m of such a function is what it is between its kinks and
-Σ J_n δ^{(m-1-n)}(v - κ) at a kink κ, where J_n is the jump of the derivative of order n. Given u,
-the field v has a normal law of mean μ = c u/a and variance s² = b - c²/a, so that
+A derivative of order m of such a function is a piecewise smooth function plus Σ J_n δ^{(m-1-n)}(v -
+κ) at a kink κ, where J_n is the jump of the derivative of order n. Given u, the field v has a
+normal law of mean μ = c u/a and variance s² = b - c²/a, so that
 
     E[δ^{(p)}(v - κ) | u] = s^{-1-p} He_p(t) φ(t),  t = (κ - μ)/s,
 
-and between kinks Gauss' rule sums panels that no pole of the function is near to. The mean over u
-is taken in the same way; there derivatives of E[h^{(m)}(v) | u] by u are (c/a) E[h^{(m+1)}(v) | u].
+and between kinks Gauss' rule is applied on panels that are far from any pole of the function. The
+mean over u is taken in the same way; there derivatives of E[h^{(m)}(v) | u] by u are (c/a)
+E[h^{(m+1)}(v) | u].
 """
 
 from __future__ import annotations
@@ -26,30 +27,31 @@ from symderiv.gaussian.distributions import variable_of
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.numerics.nodes import gauss_panels
 
-#: Means with derivatives of a function of at most this order are taken.
+#: The largest total order of derivatives in means.
 _ORDER = 4
 _REACH, _POINTS = 8.7, 16
-# Of panels, in standard deviations and in units of the field: poles at ±i π/2 are far enough.
+# The width of panels, in standard deviations and in units of the field: narrow enough for poles at
+# ±i π/2.
 _WIDTH = 2.5
-# Edges of panels beside the place where a kink is, in units of what the other field leaves open.
+# Edges of panels around a kink, in units of the conditional standard deviation of the other field.
 _BESIDE = np.array([1.5, 3.0, 5.0, 9.0])
-# The least variance of one field for a given other, as a share of its own.
+# The smallest conditional variance of one field given the other, relative to its own variance.
 _LEAST = 1e-14
-# Finenesses that are tried, and the change of a sum at which nodes are fine enough.
+# Refinements of nodes that are tried, and the relative change of a sum below which they suffice.
 _FINENESS, _CONVERGED = (1, 2, 4, 8, 16, 32), 2e-12
-# Nodes that all values of the other field share, at most.
+# The largest number of nodes that all values of the other field share.
 _SHARED = 2500
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A function that is analytic between its kinks.
+    """A function that is analytic between its kinks, with its derivatives.
 
     Attributes:
-        between: The function and its derivatives of order 1 to 4 between kinks, of arrays.
-        kinks: Where it is not analytic, ascending, shape (k,).
-        jumps: Jumps of its derivatives of order 0 to 3 there, shape (k, 4).
-        fineness: How many times narrower panels must be than for poles at ±i π/2.
+        between: The function and its derivatives of order 1 to 4 between kinks, on arrays.
+        kinks: The places where it is not analytic, ascending, shape (k,).
+        jumps: The jumps of its derivatives of order 0 to 3 at these places, shape (k, 4).
+        fineness: The factor by which panels must be narrower than for poles at ±i π/2.
     """
 
     between: tuple[Callable[[np.ndarray], np.ndarray], ...]
@@ -63,7 +65,7 @@ def pieces_of(g: sp.Expr) -> Pieces:
     """Return a function in pieces.
 
     Raises:
-        NotYetError: Its kinks are not at roots of polynomials, or it changes too fast.
+        NotYetError: A kink is not at a root of a polynomial, or the function changes too fast.
         DivergentError: It is not finite everywhere.
     """
     stated = NumericActivation(g.xreplace({variable_of(g): X}), str(g))
@@ -84,14 +86,14 @@ def pieces_of(g: sp.Expr) -> Pieces:
 
 
 def _fine_enough(sums: Callable[[int], list[np.ndarray]], name: str) -> int:
-    """Return how many times finer than usual nodes must be for a function to be summed.
+    """Return the refinement of nodes that sums of a function need, a power of two.
 
     Args:
-        sums: The terms of sums that must not change, for a fineness.
+        sums: A function from a refinement to the terms of sums that must have converged.
         name: The function in words.
 
     Raises:
-        NotYetError: Sums still change where nodes are 64 times finer.
+        NotYetError: Sums have not converged with nodes 64 times finer.
     """
     finer = sums(1)
     for fineness in _FINENESS:
@@ -108,7 +110,7 @@ def _fine_enough(sums: Callable[[int], list[np.ndarray]], name: str) -> int:
 
 
 def field_mean(g: Pieces, order: int, variance: float) -> float:
-    """Return the mean of a derivative of a function of one field."""
+    """Return the mean of a derivative of a function of one Gaussian field."""
     s = math.sqrt(variance)
     t = g.kinks / s
     nodes, steps = _panels(t, s * g.fineness)
@@ -136,7 +138,7 @@ def pair_means(
         total = float((g.between[order](root * nodes) * smooth[m]) @ weights)
         for n in range(order):
             p = order - 1 - n
-            # (-1)^p times the derivative of order p of the density and the mean given u
+            # (-1)^p times the p-th derivative of the density times the mean given u
             spike = sum(
                 math.comb(p, q)
                 * _spike(t, q)
@@ -152,7 +154,7 @@ def pair_means(
 
 @dataclass(frozen=True)
 class _Given:
-    """Means of the derivatives of a function of v for given u."""
+    """Conditional means of the derivatives of a function of v given u."""
 
     h: Pieces
     a: float
@@ -161,11 +163,13 @@ class _Given:
 
     @property
     def s(self) -> float:
-        """The standard deviation of v for given u, at least what rounding of covariances leaves."""
+        """The conditional standard deviation of v given u, at least the rounding error of
+        covariances.
+        """
         return math.sqrt(max(self.b - self.c**2 / self.a, _LEAST * self.b))
 
     def edges(self, root: float) -> np.ndarray:
-        """Return edges for u in standard deviations, where these means change fast."""
+        """Return edges of panels for u, in standard deviations, where these means change fast."""
         if not self.c or not self.h.kinks.size:
             return np.zeros(0)
         middle = self.h.kinks * self.a / (self.c * root)
@@ -174,7 +178,7 @@ class _Given:
         return np.asarray(middle[:, None] + np.concatenate([-beside, [0.0], beside])).ravel()
 
     def means(self, u: np.ndarray, highest: int) -> np.ndarray:
-        """Return the means of derivatives of order 0 to the highest, shape (highest + 1, u)."""
+        """Return conditional means of derivatives up to an order, shape (highest + 1, u)."""
         s, middle = self.s, self.c / self.a * u
         t = (self.h.kinks - middle[:, None]) / s
         means: np.ndarray = self._between(middle, t, highest)
@@ -184,12 +188,12 @@ class _Given:
         return np.asarray(means)
 
     def _between(self, middle: np.ndarray, t: np.ndarray, highest: int) -> np.ndarray:
-        """Return the parts of these means between kinks."""
+        """Return the contributions to these means from between the kinks."""
         s, functions = self.s, self.h.between[: highest + 1]
         root = math.sqrt(self.b)
         fineness = self.h.fineness
         if 2.0 * _REACH * _POINTS * root * max(fineness, 1.0 / s) < _SHARED * _WIDTH:
-            # all u share the values of the function, and each has its own law
+            # all u share the values of the function, weighted by their own densities
             z, steps = _panels(self.h.kinks / root, root * max(fineness, 1.0 / s))
             law = _normal((root * z - middle[:, None]) / s) * (steps * root / s)
             values = np.array([each(root * z) for each in functions])
@@ -215,9 +219,9 @@ def _panels(
     """Return nodes and weights of panels for a standard normal variable, with edges at kinks.
 
     Args:
-        kinks: Shape (..., k), in standard deviations.
-        scale: How many times narrower than the standard deviation panels are, from 1.
-        further: Other edges, shape (n,).
+        kinks: The kinks in standard deviations, shape (..., k).
+        scale: The factor, at least 1, by which panels are narrower than usual.
+        further: Further edges, shape (n,).
     """
     count = math.ceil(2.0 * _REACH * max(1.0, scale) / _WIDTH)
     fixed = np.linspace(-_REACH, _REACH, count + 1)
@@ -232,5 +236,5 @@ def _panels(
 
 
 def _on_arrays(function: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function whose values have the shape of its argument, also if it is constant."""
+    """Return a function whose values have the shape of its argument, even if it is constant."""
     return lambda values: np.broadcast_to(function(values), values.shape)

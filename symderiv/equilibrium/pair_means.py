@@ -1,7 +1,7 @@
 """Means of products of two activations with their derivatives by the covariance.
 
 By Price's theorem ∂E[g(u)h(v)]/∂c₁₂ = E[g'h'] and ∂/∂c₁₁ = E[g''h]/2. Closed forms are derived by
-the Gaussian calculus and differentiated as they are. Where there is none, these means of
+the Gaussian calculus and differentiated symbolically. Without a closed form, these means of
 derivatives are sums over panels between kinks (:mod:`symderiv.equilibrium.kinked_means`).
 """
 
@@ -21,7 +21,7 @@ from symderiv.gaussian.student_integrals import i2
 from symderiv.gaussian.terms.covariance import covariance_symbols
 from symderiv.statement.slopes import ROUGH
 
-# By a = c₁₁, c = c₁₂, b = c₂₂: orders of the derivatives in the order of results.
+# Orders of derivatives by a = c₁₁, c = c₁₂, b = c₂₂, in the order of results.
 _ORDERS = ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))
 _SECOND = ((2, 0, 0), (1, 1, 0), (1, 0, 1), (0, 2, 0), (0, 1, 1), (0, 0, 2))
 
@@ -53,13 +53,13 @@ def pair_mean(g: sp.Expr, h: sp.Expr) -> PairMean:
     """Return the mean of a product of functions of two fields.
 
     Raises:
-        NotYetError: There is no closed form, and kinks are not at roots of polynomials.
+        NotYetError: There is no closed form, and a kink is not at a root of a polynomial.
     """
     symbols, value = _symbols(), closed_mean(g, h)
     expressions = []
     if value is not None and not _cancels(value, g, h):
         expressions = [_derivative(value, symbols, orders) for orders in (*_ORDERS, *_SECOND)]
-    # cases of the closed form meet where the derivative would have a spike
+    # cases of the closed form meet where a derivative would contain a delta function
     if not expressions or any(each.has(sp.DiracDelta) for each in expressions):
         return PairMean(False, _summed(g, h))
     function = as_function(symbols, expressions)
@@ -76,7 +76,7 @@ def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
     """Return E[g(u)²] with its first and second derivative by the variance, shape (3, …).
 
     Raises:
-        NotYetError: There is no closed form, and kinks are not at roots of polynomials.
+        NotYetError: There is no closed form, and a kink is not at a root of a polynomial.
     """
     variance, value = _symbols()[0], closed_mean(g, g, (0, 0))
     if value is None or _cancels(value, g):
@@ -90,7 +90,7 @@ def square_mean(g: sp.Expr) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def closed_mean(g: sp.Expr, h: sp.Expr, fields: tuple[int, int] = (0, 1)) -> sp.Expr | None:
-    """Return the mean of a product of functions of two fields, or of one, None if it has no closed
+    """Return the mean of a product of functions of two fields, or of one; None without a closed
     form.
     """
     try:
@@ -115,7 +115,9 @@ def _is_rough(g: sp.Expr) -> bool:
 
 
 def _cancels(closed: sp.Expr, *functions: sp.Expr) -> bool:
-    """Return whether exponentials of variances have factors that are as small: e²ᶜ erfc(√(2c))."""
+    """Return whether large exponentials of variances cancel against small factors: e²ᶜ
+    erfc(√(2c)).
+    """
     return bool(closed.has(sp.exp)) and any(_is_rough(each) for each in functions)
 
 
@@ -139,7 +141,7 @@ def _summed(g: sp.Expr, h: sp.Expr) -> Callable[[np.ndarray, np.ndarray, np.ndar
 
     @lru_cache(maxsize=256)
     def at(a: float, c: float, b: float) -> np.ndarray:
-        # a minimiser asks for the value, the slope and the curvature one after the other
+        # a minimiser asks for value, gradient and Hessian separately
         return np.asarray(pair_means(left, right, a, c, b, orders) / halves)
 
     def values(a: np.ndarray, c: np.ndarray, b: np.ndarray) -> np.ndarray:

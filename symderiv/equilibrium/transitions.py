@@ -1,4 +1,4 @@
-"""All branches of stationary states that were found, and where the equilibrium changes."""
+"""All branches of stationary states that are found, and the transitions of the equilibrium."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STARTS, _MOST_CURVES = 6, 40
 _GRID = 400
 
 
-#: A state, the direction of the branch if it leaves another one there, and a frame.
+#: The start of a curve: a state, the direction if it leaves another branch there, and a frame.
 _Begin = tuple[Stationary, "np.ndarray | None", np.ndarray]
 
 
@@ -40,11 +40,11 @@ class Transition:
     """A value of α at which the equilibrium changes.
 
     Attributes:
-        kind: "continuous", where a state loses stability to one that leaves it; "first-order",
-            where another state has the smaller free energy; "spinodal", where a state ceases to be
-            stable or to exist.
-        alpha: Its α.
-        branches: Numbers of the branches.
+        kind: "continuous", where a state loses stability to one that bifurcates from it;
+            "first-order", where another state takes over as the one of smallest free energy;
+            "spinodal", where a state ceases to be stable or to exist.
+        alpha: The value of α.
+        branches: The indices of the branches.
     """
 
     kind: str
@@ -63,21 +63,21 @@ class Landscape:
     ) -> None:
         self.energy, self.most, self._progress = energy, most, progress
         self._symmetries = list(symmetries_of(energy))
-        #: Parts of curves along which α grows.
+        #: Parts of curves between folds, with one state at each α.
         self.branches: list[Branch] = []
         self._curves = 0
-        #: (number of the branch, α, whether a stable branch leaves it there)
+        #: Bifurcations: (index of the branch, α, whether a stable branch leaves it there).
         self._points: list[tuple[int, float, bool]] = []
         self._search()
 
     @cached_property
     def transitions(self) -> list[Transition]:
-        """Transitions, by α; of several at one α the first kind in the list above."""
+        """The transitions, sorted by α."""
         transitions = [*self._breaks(), *self._folds(), *self._exchanges()]
         return sorted(transitions, key=lambda each: each.alpha)
 
     def stable_at(self, alpha: float) -> list[tuple[int, Stationary]]:
-        """Return the stable states at an α with the numbers of their branches."""
+        """Return the stable states at an α with the indices of their branches."""
         states = []
         for number, branch in enumerate(self.branches):
             state = state_at(branch, alpha)
@@ -98,13 +98,13 @@ class Landscape:
             self._progress(1.0 - share / 2)
 
     def _frame(self, x: np.ndarray) -> np.ndarray:
-        """Return an orthonormal frame of the states with the symmetry of a state, shape (n, m)."""
+        """Return an orthonormal basis of the states with the symmetry of a state, shape (n, m)."""
         still = np.eye(x.size)
         moved = [g - still for g in self._symmetries if np.abs(g @ x - x).max() < _EQUAL]
         return np.asarray(null_space(np.vstack(moved))) if moved else still
 
     def _follow_all(self, begin: Stationary) -> None:
-        """Follow the curve through a state and all that leave it."""
+        """Follow the curve through a state and all curves that bifurcate from it."""
         waiting: list[_Begin] = [(begin, None, self._frame(begin.x))]
         while waiting and self._curves < _MOST_CURVES:
             waiting += self._follow(*waiting.pop(0))
@@ -112,7 +112,7 @@ class Landscape:
     def _follow(
         self, begin: Stationary, along: np.ndarray | None, frame: np.ndarray
     ) -> list[_Begin]:
-        """Follow one curve; return the begins of those that leave it."""
+        """Follow one curve; return the starts of those that bifurcate from it."""
         equations, states = followed(self.energy, begin, self.most, frame, along)
         middle = states[len(states) // 2]
         if len(states) < 3 or (self._curves and self._known(middle)):
@@ -121,7 +121,7 @@ class Landscape:
         further: list[_Begin] = []
         for branch in pieces_of(equations, states):
             if branch.ends[1] - branch.ends[0] < _SAME * self.most:
-                continue  # between two folds where branches cross
+                continue  # between two folds at a crossing of branches
             number = len(self.branches)
             self.branches.append(branch)
             for state, directions in self._leaving(branch, None if along is None else begin):
@@ -135,7 +135,9 @@ class Landscape:
     def _leaving(
         self, branch: Branch, born: Stationary | None
     ) -> Iterator[tuple[Stationary, list[tuple[np.ndarray, np.ndarray]]]]:
-        """Return the states from which branches of less symmetry leave, and their directions."""
+        """Yield the states from which branches of less symmetry bifurcate, with their
+        directions.
+        """
         rest = null_space(branch.frame.T)
         if rest.shape[1] == 0:
             return
@@ -149,7 +151,7 @@ class Landscape:
             ends = values[n : n + 2]
             before, after = (int(np.sum(each < -FLAT * np.abs(each).max())) for each in ends)
             states = branch.states[n : n + 2]
-            # where the branch itself leaves another one, eigenvalues vanish too
+            # eigenvalues also vanish where the branch itself leaves another one
             at_begin = born is not None and any(
                 np.abs(each.x - born.x).max() < _SAME for each in states
             )
@@ -160,7 +162,7 @@ class Landscape:
             try:
                 state = _zero(branch, n, across, place)
             except ToleranceError:
-                continue  # branches of this symmetry cross here
+                continue  # branches of the same symmetry cross here
             bend = rest.T @ self.energy.at(state.x, state.alpha)[2] @ rest
             sizes, vectors = np.linalg.eigh(bend)
             null = rest @ vectors[:, np.abs(sizes) < _NULL * np.abs(sizes).max()]
@@ -170,7 +172,7 @@ class Landscape:
     def _directions(
         self, state: Stationary, null: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Return directions (m + 1,) with frames of their symmetry in a null space."""
+        """Yield directions (m + 1,) in a null space, each with the frame of its symmetry."""
         seen: list[np.ndarray] = []
         for pattern in self._patterns():
             direction = null @ (null.T @ pattern)
@@ -199,13 +201,13 @@ class Landscape:
             yield random.normal(size=energy.size)
 
     def _first(self, state: Stationary, along: np.ndarray, frame: np.ndarray) -> Stationary | None:
-        """Return a state of a branch near the one that it leaves."""
+        """Return a state of a branch near its bifurcation, or None."""
         equations = BranchEquations(self.energy, frame, self.most)
         first = equations.corrected(equations.point(state) + _FIRST * along, along)
         return None if first is None else equations.described(first)
 
     def _minima(self, alpha: float) -> Iterator[Stationary]:
-        """Return minima at an α, from random starts and from students that know a teacher each."""
+        """Yield minima at an α, from random starts and from students close to one teacher each."""
         energy, random = self.energy, np.random.default_rng(1)
         whole = BranchEquations(energy, np.eye(energy.size), self.most)
         for n in range(_STARTS):
@@ -225,7 +227,7 @@ class Landscape:
                 yield state
 
     def _walled(self, x: np.ndarray, alpha: float) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the free energy and its derivatives; infinite where no vectors have overlaps x."""
+        """Return the free energy with derivatives; infinite if no vectors have the overlaps x."""
         inside = self.energy.inside(x)
         return self.energy.at(x, alpha) if inside else (np.inf, np.zeros(x.size), np.eye(x.size))
 
@@ -277,7 +279,9 @@ class Landscape:
         return min(states, key=lambda each: each[1].value)[0] if states else None
 
     def _equal(self, one: int, other: int, first: float, last: float) -> float | None:
-        """Return the α at which two branches have one free energy, between two values."""
+        """Return the α between two values at which two branches have equal free energies,
+        or None.
+        """
         pair = self.branches[one], self.branches[other]
         low = max(first, *(each.ends[0] for each in pair))
         high = min(last, *(each.ends[1] for each in pair))
@@ -293,12 +297,12 @@ class Landscape:
             alpha = float(brentq(gap, low, high, xtol=1e-13, rtol=1e-13))
             apart = np.abs(pair[0].at(alpha).x - pair[1].at(alpha).x).max()
         except ToleranceError:
-            return None  # where one branch leaves the other
+            return None  # one branch leaves the other here
         return alpha if apart > 1e-4 else None
 
 
 def state_at(branch: Branch, alpha: float) -> Stationary | None:
-    """Return the state of a branch at an α; None where it has none, or none that is found."""
+    """Return the state of a branch at an α; None if it has none or none is found."""
     if not branch.ends[0] <= alpha <= branch.ends[1]:
         return None
     try:
@@ -310,7 +314,9 @@ def state_at(branch: Branch, alpha: float) -> Stationary | None:
 def _zero(
     branch: Branch, n: int, values: Callable[[Stationary], np.ndarray], place: int
 ) -> Stationary:
-    """Return the state between two neighbours on a branch at which one of some numbers vanishes."""
+    """Return the state between two neighbours on a branch at which one of several numbers
+    vanishes.
+    """
 
     def value(state: Stationary) -> float:
         return float(values(state)[place])
@@ -330,8 +336,8 @@ def _same(one: Stationary, other: Stationary, pairs: int) -> bool:
 
 
 def symmetries_of(energy: FreeEnergy) -> Iterator[np.ndarray]:
-    """Yield exchanges of two students, of two teachers or of both, and signs of units with even
-    activations, as signed permutations that leave the slopes of the free energy alone.
+    """Yield symmetries of the free energy as signed permutations: exchanges of two students, of two
+    teachers or of both, and sign changes of units with even activations.
     """
     K, M = energy.K, energy.M
     students = [("Q", (int(i), int(j)), True) for i, j in energy.pairs]
@@ -348,7 +354,7 @@ def symmetries_of(energy: FreeEnergy) -> Iterator[np.ndarray]:
 
 
 def _candidates(K: int, M: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield units in another order, and signs of units."""
+    """Yield candidates for symmetries: units in another order, and signs of units."""
     still, whole = np.arange(K + M), np.ones(K + M)
     students, teachers = ([still], [still])
     for swaps, low, high in ((students, 0, K), (teachers, K, K + M)):

@@ -1,7 +1,7 @@
-"""Reading one matrix from an .npy or .npz file that nobody has checked before.
+"""Reading one matrix from an untrusted .npy or .npz file.
 
-The header is looked at before anything is read, so that a wrong or hostile file costs nothing:
-pickled objects are never loaded, and a shape that no memory could hold is refused unread.
+The header is checked before anything is read, so that a wrong or hostile file does no harm: pickled
+objects are never loaded, and a shape that does not fit into memory is refused unread.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from symderiv.foundation.files import why_unread
 from symderiv.foundation.seals import is_broken
 from symderiv.inputs.given import Given, Source
 
-#: Largest array that is read, bytes.
+#: Largest size of an array that is read, in bytes.
 MAX_BYTES = 2 * 1024**3
 
 _NPY_MAGIC = b"\x93NUMPY"
-# what NumPy and zipfile raise for damaged files; KeyError: a member that is listed but not there
+# errors of NumPy and zipfile for damaged files; KeyError: a listed member is missing
 _DAMAGED = (
     ValueError,
     EOFError,
@@ -47,7 +47,7 @@ def read_matrix(
         path: an .npy file (told by its content), an .npz archive, or arrays in place of them.
         names: the names an array of an archive may have; exactly one of them must be there.
         array: take the array of this name instead.
-        name: how the file is called in messages; its own name when None.
+        name: the name of the file in messages; None for its own name.
 
     Returns:
         The name, None for an .npy file, and the array as stored: two axes, at most
@@ -63,7 +63,7 @@ def read_matrix(
         chosen = _choose([*path.arrays], names, array, name)
         return chosen, path.arrays[chosen]
     try:
-        # a device or a pipe would be read for ever
+        # reading a device or a pipe might never end
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputError(f"{name}: is not a file", argument="file")
         if is_broken(path):
@@ -114,7 +114,7 @@ def _of_archive(
 
 
 def printable(text: str, most: int = 60) -> str:
-    """Return a text from outside as part of a message of one line."""
+    """Return a text from outside in a form that fits into a message of one line."""
     shown = text if text.isprintable() else repr(text)[1:-1]
     return shown if len(shown) <= most else f"{shown[: most - 3]}..."
 
@@ -141,7 +141,7 @@ def _choose(there: Sequence[str], names: Sequence[str], array: str | None, name:
 
 def _read_array(file: IO[bytes], size: int, name: str) -> np.ndarray:
     with warnings.catch_warnings():
-        # headers of other versions of Python are read all the same
+        # headers of other versions of Python can be read, too
         warnings.simplefilter("ignore")
         return _read_checked(file, size, name)
 

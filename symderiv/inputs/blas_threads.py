@@ -1,8 +1,7 @@
-"""Small matrix products in one thread each, for simulated runs, which are threads themselves.
+"""Small matrix products on one thread each, for simulated runs that have threads of their own.
 
-NumPy's OpenBLAS starts a thread per processor for every product; with several runs, or on a machine
-that does other things, these wait for one another. A product's rounding then also depends on the
-number of processors.
+NumPy's OpenBLAS starts a thread per processor for every product; with several runs, or on a busy
+machine, these wait for one another. Rounding then also depends on the number of processors.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 
-# how the functions are called in NumPy's own packages and in those of distributions
+# names of the functions in NumPy's own packages and in those of distributions
 _NAMES = (
     "scipy_openblas_{}_num_threads64_",
     "openblas_{}_num_threads64_",
@@ -23,9 +22,11 @@ _NAMES = (
 
 @lru_cache(maxsize=1)
 def _functions() -> tuple[Callable[[], int], Callable[[int], object]] | None:
-    """OpenBLAS's functions to get and set the number of threads; None for other libraries."""
+    """Return OpenBLAS's functions to get and set the number of threads; None for other
+    libraries.
+    """
     try:
-        # a symbol is looked for in what a module was linked with, too
+        # symbols are also searched in the libraries that a module is linked with
         library = ctypes.CDLL(str(import_module("numpy._core._multiarray_umath").__file__))
     except (ImportError, OSError, AttributeError):
         return None
@@ -42,7 +43,7 @@ def _functions() -> tuple[Callable[[], int], Callable[[int], object]] | None:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Products of matrices in one thread, in the whole process; nothing if it is not OpenBLAS."""
+    """Compute matrix products on one thread in the whole process; no effect without OpenBLAS."""
     functions = _functions()
     if functions is None:
         yield

@@ -22,19 +22,20 @@ from symderiv.inputs.model import Component, DataModel
 
 #: Largest dimension whose covariance is diagonalised: minutes and about a gigabyte.
 MAX_DIMENSION = 8192
-#: Relative distance within which two eigenvalues are one, unless the study says otherwise.
+#: Default relative distance within which two eigenvalues count as equal.
 GROUPING_TOLERANCE = 1e-9
 
 _EPSILON = float(np.finfo(np.float64).eps)
-# Asymmetry that rounding explains, relative to the largest entry: a covariance summed over millions
-# of samples in double or in single precision.
+# Relative asymmetry that rounding explains: a covariance summed over millions of samples in double
+# or in single precision.
 _ASYMMETRY, _ASYMMETRY_SINGLE = 1e-9, 1e-4
-# A matrix this close to symmetric is not a table of samples by accident.
+# Samples are not this close to a symmetric matrix by accident.
 _NEARLY_SYMMETRIC = 0.01
-# Their squares, and products of those with overlaps, must stay far from the ends of a double.
+# Bounds on entries: their squares, and products of those with overlaps, must stay far from the
+# limits of doubles.
 _SMALLEST, _LARGEST = 1e-100, 1e100
 _BLOCK_NUMBERS = 1 << 22
-# Changes of eigenvalues below this are rounding and not worth a word.
+# Smaller relative changes of eigenvalues are rounding and not reported.
 _WORTH_A_WORD = 1e-6
 
 
@@ -44,7 +45,7 @@ class FileSpectrum:
 
     Args:
         eigenvalue: all N of them, descending, >= 0, shape (N,).
-        remarks: how they were obtained, as far as a reader of results has to know.
+        remarks: notes for readers of results on how they were obtained.
     """
 
     eigenvalue: np.ndarray
@@ -53,7 +54,7 @@ class FileSpectrum:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Eigenvalues that count as one: their means, and how many each stands for.
+    """Groups of eigenvalues: their means and their multiplicities.
 
     Args:
         eigenvalue: descending, shape (L,).
@@ -79,13 +80,13 @@ def covariance(
     Args:
         path: an .npz file with the array ``covariance`` (N, N) or ``samples`` (P, N), or an .npy
             file: a symmetric matrix is a covariance, any other one samples. Or such arrays.
-        array: the name of the array in an .npz file, when it has another one; what it is is
-            decided as for an .npy file.
+        array: the name of the array in an .npz file, if it has another one; its kind is decided as
+            for an .npy file.
         distinct_eigenvalues: L, see :func:`group_evenly`.
         grouping_tolerance: see :func:`group_close`; 1e-9 unless L is given.
-        normalise: divide by the mean eigenvalue, which is then 1.
-        dimension: N, when it shall be checked.
-        name: how the file is called in messages.
+        normalise: whether to divide by the mean eigenvalue, which is then 1.
+        dimension: N, to check the dimension of the file.
+        name: the name of the file in messages.
 
     Raises:
         InputError: the file or a value cannot be used; the message starts with the name of the
@@ -171,7 +172,7 @@ def read_covariance(path: str | os.PathLike[str] | Given, array: str | None = No
 
 @dataclass(frozen=True)
 class _Found:
-    """The matrix of a file: the covariance is ``unit`` squared times it."""
+    """The matrix in a file; the covariance is this matrix times ``unit`` squared."""
 
     matrix: np.ndarray
     unit: float
@@ -231,7 +232,9 @@ def _read_spectrum(
 
 
 def _scale(matrix: np.ndarray, where: str) -> float:
-    """Return the largest entry; refuses what is not a finite number."""
+    """Return the largest modulus of an entry, or 1 for a zero matrix; refuse numbers that are not
+    finite.
+    """
     if matrix.dtype.kind == "f":
         rows, columns = np.nonzero(~np.isfinite(matrix))
         if rows.size:
@@ -240,7 +243,7 @@ def _scale(matrix: np.ndarray, where: str) -> float:
                 f"{float(matrix[rows[0], columns[0]])}, not a finite number",
                 argument="file",
             )
-    # Python's numbers: the absolute value of the smallest integer does not exist in its own type
+    # as floats: the modulus of the smallest integer does not exist in its own type
     scale = max(abs(float(np.max(matrix))), abs(float(np.min(matrix))))
     if math.isinf(scale):
         raise InputError(f"{where}: an entry is larger than a double can hold", argument="file")
@@ -252,7 +255,7 @@ def _single(matrix: np.ndarray) -> bool:
 
 
 def _asymmetry(matrix: np.ndarray, scale: float) -> tuple[float, bool]:
-    """Return the largest difference of entries from their mirrors; whether rounding explains it."""
+    """Return the largest relative asymmetry of a matrix, and whether rounding explains it."""
     scaled = matrix.astype(np.float64) / scale
     largest = float(np.max(np.abs(scaled - scaled.T)))
     return largest, largest <= (_ASYMMETRY_SINGLE if _single(matrix) else _ASYMMETRY)
@@ -324,15 +327,15 @@ def eigenvalues_of(matrix: np.ndarray, where: str = "") -> np.ndarray:
     r"""Return the eigenvalues of a covariance, descending, shape (N,).
 
     :func:`numpy.linalg.eigh` knows an eigenvalue to about :math:`N \epsilon \lambda_1`,
-    :math:`\epsilon` = 2.2e-16, :math:`\lambda_1` the largest: within that, it is zero. Negative
-    ones are zero too down to the same bound with the :math:`\epsilon` of the matrix as given, which
-    is larger for single precision.
+    :math:`\epsilon` = 2.2e-16, :math:`\lambda_1` the largest: within that bound it counts as zero.
+    Negative ones count as zero, too, down to the same bound with the :math:`\epsilon` of the matrix
+    as given, which is larger for single precision.
 
     Args:
         matrix: shape (N, N), symmetric up to rounding; half of it and its transpose is used.
 
     Raises:
-        InputError: an eigenvalue is below that bound: no covariance.
+        InputError: an eigenvalue is below that bound, so that the matrix is not a covariance.
     """
     epsilon = float(np.finfo(matrix.dtype).eps) if _single(matrix) else _EPSILON
     scale = _scale(matrix, where)
@@ -360,12 +363,12 @@ def _rounding(values: np.ndarray) -> float:
 
 
 def group_close(values: np.ndarray, tolerance: float = GROUPING_TOLERANCE) -> Grouping:
-    r"""Replace eigenvalues close to one another by one, their mean.
+    r"""Replace groups of nearly equal eigenvalues by their means.
 
     From the largest down, a group takes every eigenvalue that is within the relative distance
     ``tolerance`` of the group's first, or within :math:`N \epsilon \lambda_1`, where rounding
     cannot tell them apart. No eigenvalue changes by more than about ``tolerance``. Zeros stay
-    zeros. With the tolerance 0 only equal numbers are one.
+    zeros. With tolerance 0 only equal numbers form a group.
 
     Args:
         values: descending, >= 0, shape (N,).
@@ -416,7 +419,7 @@ def _grouped(values: np.ndarray, sizes: list[int]) -> Grouping:
     multiplicity = np.array(sizes, dtype=np.int64)
     ends = np.cumsum(multiplicity)
     means = [
-        # not the mean: of equal numbers it can differ from them in the last place
+        # the mean of equal numbers can differ from them in the last digit
         group[0] if group[0] == group[-1] else float(np.mean(group))
         for group in np.split(values, ends[:-1])
     ]
@@ -424,7 +427,7 @@ def _grouped(values: np.ndarray, sizes: list[int]) -> Grouping:
 
 
 def effect_of_grouping(values: np.ndarray, grouping: Grouping) -> str:
-    """Return the effect of grouping on the eigenvalues in words; empty if it is only rounding."""
+    """Return, in words, how grouping changes the eigenvalues; empty if only by rounding."""
     used = np.repeat(grouping.eigenvalue, grouping.multiplicity)
     change = np.abs(used - values)
     change[change <= _rounding(values)] = 0.0

@@ -1,11 +1,11 @@
 r"""Covariances Ω and Φ of a generator c -> x estimated from samples, with standard errors.
 
-With latent vectors c ~ N(0, I_D) the linear part of x is known to be uncorrelated with the rest:
-x = m + Φ c + r, E r = 0, E[r cᵀ] = 0, hence Ω = Φ Φᵀ + E[r rᵀ]. Mean and Φ are therefore estimated
-by least squares, and Ω as Φ Φᵀ plus the covariance of what is left. Fluctuations of the sampled c
-drop out (an affine generator is found exactly), and the two estimates always fit: Φ never tells
-more about c than inputs of covariance Ω can, which the plain averages of x xᵀ and x cᵀ do not
-respect. Only where x itself hardly fluctuates (|x_i| = 1) the plain average would be better.
+With latent vectors c ~ N(0, I_D) the linear part of x is known to be uncorrelated with the rest: x
+= m + Φ c + r, E r = 0, E[r cᵀ] = 0, hence Ω = Φ Φᵀ + E[r rᵀ]. Mean and Φ are therefore estimated by
+least squares, and Ω as Φ Φᵀ plus the covariance of the residuals. Fluctuations of the sampled c
+cancel (an affine generator is estimated exactly), and the two estimates are always consistent: Φ
+never determines c better than inputs of covariance Ω can, unlike with plain averages of x xᵀ and x
+cᵀ. Only if x itself hardly fluctuates (|x_i| = 1) the plain average would be better.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from symderiv.inputs.latent_teacher import Sampler
 #: Latent vectors (count, D) to outputs (count, N), row by row.
 GeneratorFunction = Callable[[np.ndarray], np.ndarray]
 
-#: Blocks of this many numbers N x count.
+#: The default size of a block: numbers N x count.
 _BLOCK_NUMBERS = 1 << 20
-#: Up to this N several threads take longer for a product than one, if anything else goes on.
+#: Up to this N several threads are slower than one for a product if other programs run.
 _SMALL = 512
 
 
@@ -42,8 +42,8 @@ class GeneratorStatistics:
         phi: Φ = E[x cᵀ], shape (N, D).
         mean_x: E x, shape (N,).
         omega_error, phi_error, mean_error: standard errors of the entries, same shapes.
-        samples: their number.
-        target: the relative error asked for; None if the number of samples was.
+        samples: the number of samples.
+        target: the relative error asked for; None if the number of samples was fixed instead.
     """
 
     omega: np.ndarray
@@ -62,7 +62,7 @@ class GeneratorStatistics:
 
     @property
     def relative_error_phi(self) -> float:
-        """Relative error of Φ, as ``relative_error_omega`` is that of Ω; infinite if Φ is zero."""
+        """Relative error of Φ, defined as ``relative_error_omega``; infinite if Φ is zero."""
         size = float(np.linalg.norm(self.phi))
         return float(np.linalg.norm(self.phi_error)) / size if size > 0.0 else math.inf
 
@@ -93,7 +93,7 @@ class GeneratorStatistics:
         return f"{text}; not converged to {self.target:g}, about {needed} samples would be needed"
 
     def save(self, path: Path | Output) -> None:
-        """Write an .npz that ``data.model = "generator"`` reads.
+        """Write an .npz file that ``data.model = "generator"`` reads.
 
         Arrays: ``omega``, ``phi``, ``mean_x``, their standard errors ``omega_error``,
         ``phi_error``, ``mean_error``, and ``estimate`` of shape (1, 3): number of samples, relative
@@ -107,7 +107,7 @@ class GeneratorStatistics:
             omega=self.omega,
             phi=self.phi,
             mean_x=self.mean_x,
-            # errors of errors are larger than single precision
+            # standard errors need no more than single precision
             omega_error=self.omega_error.astype(np.float32),
             phi_error=self.phi_error.astype(np.float32),
             mean_error=self.mean_error.astype(np.float32),
@@ -125,7 +125,7 @@ def estimate_generator(
     seed: int = 0,
     block: int | None = None,
 ) -> GeneratorStatistics:
-    """Ω, Φ and E x of a generator's outputs, by sampling in blocks.
+    """Estimate Ω, Φ and E x of a generator's outputs, by sampling in blocks.
 
     Standard errors are those of the large-sample limit, from the fourth moments of the samples,
     with samples - D - 1 in place of samples.
@@ -134,7 +134,8 @@ def estimate_generator(
         function: latent vectors (count, D), independent normal numbers, to outputs (count, N),
             row by row; the same row must give the same output.
         latent_dimension: D.
-        samples: their number, or the most if ``relative_error`` is given; at least 2 (D + 1).
+        samples: the number of samples, or its maximum if ``relative_error`` is given; at least 2 (D
+            + 1).
         relative_error: stop when the relative standard errors of Ω and Φ are at most this.
         seed: the seed of the latent vectors.
         block: samples per call of ``function``; by default 2^20 numbers of output.
@@ -153,8 +154,8 @@ def estimate_generator(
     if relative_error is not None and not relative_error > 0.0:
         raise InputError(f"{relative_error!r} is not a positive number", argument="relative_error")
     random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))
-    # The first samples fix a provisional linear part; sums are of what is left, so that they do
-    # not cancel, and the spread of an entry's estimate can be summed as well.
+    # The first samples fix a provisional linear part; sums are over the residuals, so that they do
+    # not cancel, and the variance of the estimate of an entry can be summed as well.
     first = min(samples, max(least, 10 * D))
     c = random.standard_normal((first, D))
     x = _outputs(function, c, None)
@@ -185,7 +186,7 @@ def generator_sampler(
     Args:
         function: see :func:`estimate_generator`.
         latent_dimension: D.
-        mean_x: what is subtracted, shape (N,).
+        mean_x: the mean to be subtracted, shape (N,).
     """
 
     def sample(random: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -214,7 +215,7 @@ def _fit(x: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class _Sums:
-    """Sums over samples: of products of x - mean - slope c with c, and of their squares."""
+    """Sums over samples of products of the residuals x - mean - slope c with c, and of squares."""
 
     def __init__(self, mean: np.ndarray, slope: np.ndarray) -> None:
         N, D = slope.shape
@@ -233,8 +234,8 @@ class _Sums:
         self.r += r.sum(axis=0)
         self.rc += r.T @ c
         self.rr += r.T @ r
-        # With x = l + r, an example moves the estimate of Ω_ij by l_i r_j + r_i l_j + r_i r_j, and
-        # that of Φ_ia by r_i c_a; these are the squares.
+        # With x = l + r, a sample changes the estimate of Ω_ij by l_i r_j + r_i l_j + r_i r_j, and
+        # that of Φ_ia by r_i c_a; these are the sums of squares.
         squares = r**2
         cross = ((linear + 0.5 * r) ** 2).T @ squares
         product = (r * (linear + 0.5 * r)).T @ (r * (linear + 0.5 * r))

@@ -1,10 +1,10 @@
-r"""Tests of how Gaussian the fields (λ, ν) of structured inputs are, which the equations assume.
+r"""Tests whether the fields (λ, ν) of structured inputs are Gaussian, as the equations assume.
 
-Fields λ_i = J_i·x/√N of a student and ν_n = W_n·c/√D of a teacher on what the inputs are made from.
-Three measurements on samples, each with its sampling error:
+The fields are λ_i = J_i·x/√N of a student and ν_n = W_n·c/√D of a teacher of latent vectors. Three
+measurements on samples, each with its sampling error:
 
 - skewness and excess kurtosis of every field, for random J these are random projections of x;
-- Mardia's skewness and kurtosis of all fields jointly, which see what single fields do not;
+- Mardia's skewness and kurtosis of all fields jointly, which detect dependences of fields;
 - E[g(λ_i) g(λ_j)] and E[g(λ_i) g(ν_n)] against their Gaussian values I2 at the sampled covariances.
 
 At finite N and D no structured input has exactly Gaussian fields, and enough samples show it. The
@@ -23,7 +23,7 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.latent_teacher import Sampler
 
-#: Deviations count beyond this many standard errors.
+#: The number of standard errors beyond which deviations count.
 _STANDARD_ERRORS = 4.0
 
 
@@ -34,15 +34,15 @@ class Gaussianity:
     Args:
         skewness, kurtosis: the skewness and kurtosis of every field, excess kurtosis; shape (p,).
         skewness_error, kurtosis_error: their standard errors from the samples, shape (p,).
-        joint_skewness: Mardia's, less its mean under a Gaussian law, per p (p + 1) (p + 2) third
-            moments: the mean square of a standardised third moment.
+        joint_skewness: Mardia's skewness minus its mean under a Gaussian law, divided by p (p + 1)
+            (p + 2): the mean square of a standardised third moment.
         joint_skewness_error: its standard deviation under a Gaussian law.
         joint_kurtosis: Mardia's E|z|⁴/(p (p + 2)) - 1 of whitened fields z.
         joint_kurtosis_error: its standard error from the samples.
         correlation: E[g g̃] of the pairs (i, j) of students and (i, n), shape (K, p).
         gaussian_correlation: I2 of the same pairs at the sampled covariances.
         correlation_error: standard error of the difference; I2 moves with the sampled covariances.
-        samples, dimension: their number; N.
+        samples, dimension: the number of samples; N.
         allowance: c/√N.
     """
 
@@ -76,11 +76,12 @@ class Gaussianity:
         return np.asarray(self.correlation_error / size)
 
     def excess(self) -> dict[str, float]:
-        """Return how far each kind of deviation lies above its allowance, or below it if negative.
+        """Return the excess of each kind of deviation over its allowance, negative if below it.
 
-        The largest |deviation| less 4 standard errors and the allowance: c/√N for correlations,
-        twice and four times that for third and fourth moments, whose scales are √6 and √24; joint
-        kurtosis is relative to its Gaussian value, and has a third of the allowance of kurtosis.
+        It is the largest |deviation| minus 4 standard errors minus the allowance: c/√N for
+        correlations, twice and four times that for third and fourth moments, whose scales are √6
+        and √24; joint kurtosis is relative to its Gaussian value, and has a third of the allowance
+        of kurtosis.
         """
         beyond = _STANDARD_ERRORS
 
@@ -141,8 +142,8 @@ def gaussianity(
             :func:`symderiv.inputs.generator_sampler`.
         J: student weights, shape (K, N); independent normal entries make random projections.
         W: teacher weights, shape (M, D).
-        activation, teacher_activation: with closed I2.
-        samples: their number.
+        activation, teacher_activation: activations with a closed I2.
+        samples: the number of samples.
         seed: the seed of the samples.
         constant: c of the allowance c/√N.
 
@@ -185,9 +186,11 @@ def gaussianity(
 
 
 def _single_moments(u: np.ndarray) -> dict[str, np.ndarray]:
-    """Skewness and kurtosis of standardised fields, shape (samples, p), with standard errors."""
+    """Return skewness and kurtosis of standardised fields, shape (samples, p), with standard
+    errors.
+    """
     third, fourth = np.mean(u**3, axis=0), np.mean(u**4, axis=0)
-    # influence of a sample on a standardised moment: mean and variance are estimated too
+    # influence function of a standardised moment: mean and variance are estimated, too
     of_third = u**3 - third - 3.0 * u - 1.5 * third * (u**2 - 1.0)
     of_fourth = u**4 - fourth - 4.0 * third * u - 2.0 * fourth * (u**2 - 1.0)
     root = math.sqrt(len(u))
@@ -218,7 +221,7 @@ def _fields(sampler: Sampler, J: np.ndarray, W: np.ndarray, samples: int, seed: 
 
 
 def _joint(centred: np.ndarray, covariance: np.ndarray) -> tuple[float, float, float, float]:
-    """Mardia's two measures and what they fluctuate by."""
+    """Return Mardia's two measures, each with its standard deviation."""
     n, p = centred.shape
     values, axes = np.linalg.eigh(covariance)
     alive = values > 1e-10 * values[-1]
@@ -231,7 +234,7 @@ def _joint(centred: np.ndarray, covariance: np.ndarray) -> tuple[float, float, f
     skewness_error = math.sqrt(12.0 / count) / n
     squares = np.sum(z**2, axis=1)
     fourth = squares**2
-    # whitening takes out the variance: to first order 2 E|z|⁴/p for each relative change
+    # effect of whitening with the estimated variance: to first order 2 E|z|⁴/p per relative change
     influence = fourth - 2.0 * (p + 2) * squares
     scale = p * (p + 2)
     return (
@@ -283,7 +286,7 @@ _OfCovariance = Callable[[float, float, float], float]
 
 
 def _closed_i2(one: str, other: str) -> _OfCovariance:
-    """E[g(u) g̃(v)] of (C_uu, C_uv, C_vv)."""
+    """Return E[g(u) g̃(v)] as a function of (C_uu, C_uv, C_vv)."""
     import sympy as sp
 
     from symderiv.formula import activation
@@ -299,7 +302,7 @@ def _closed_i2(one: str, other: str) -> _OfCovariance:
 
 
 def _closed_square(name: str) -> _OfCovariance:
-    """E[g(u)²] of C_uu alone."""
+    """Return E[g(u)²] as a function of C_uu alone."""
     import sympy as sp
 
     from symderiv.formula import activation
@@ -321,7 +324,7 @@ def _function(name: str) -> Callable[[np.ndarray], np.ndarray]:
 
 @dataclass(frozen=True)
 class BoundTerms:
-    """The terms of the theorem's bound that can be computed; see :func:`bound_terms`.
+    """The computable terms of the theorem's bound; see :func:`bound_terms`.
 
     Args:
         teacher: ‖W Aᵀ/√D‖²/√N, spectral norm.
@@ -337,8 +340,8 @@ class BoundTerms:
 
 
 def bound_terms(J: np.ndarray, W: np.ndarray, features: np.ndarray, Q: np.ndarray) -> BoundTerms:
-    r"""Return the bound on the distance of the law of (λ, ν) from a Gaussian one, as far as it is
-    defined.
+    r"""Return the computable terms of the bound on the distance of the law of (λ, ν) from a
+    Gaussian.
 
     The theorem for one-layer generators x_n = f(a_n·c), |a_n| = 1, on the slides of Goldt et al.
     (MSML 2021) is, in our letters,

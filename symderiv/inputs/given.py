@@ -1,4 +1,4 @@
-"""Arrays given as such, where a study names a file of arrays."""
+"""Arrays given directly, in place of a file that a study names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from symderiv.foundation.outputs import Output, as_output
 class Given:
     """Read-only arrays in place of a file: one without a name (.npy) or several with (.npz).
 
-    Two are equal when all their numbers are.
+    Two are equal if all their numbers are.
 
     Raises:
         InputError: not numbers, or not a matrix.
@@ -41,11 +41,11 @@ class Given:
 
     @property
     def name(self) -> str:
-        """The words that stand in messages where the name of a file would stand."""
+        """The text in messages in place of a file's name."""
         return "the array given" if "" in self.arrays else "the arrays given"
 
     def value(self) -> Any:
-        """Return nested lists, or a dictionary of them: what a study's text holds."""
+        """Return nested lists, or a dictionary of them, as a study's text holds."""
         lists = {name: array.tolist() for name, array in self.arrays.items()}
         return lists.get("", lists)
 
@@ -61,7 +61,7 @@ class Given:
 
     @property
     def ending(self) -> str:
-        """The ending of its file's name."""
+        """The ending of the name of its file."""
         return ".npy" if "" in self.arrays else ".npz"
 
     def __eq__(self, other: object) -> bool:

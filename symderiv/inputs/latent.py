@@ -38,9 +38,9 @@ __all__ = [
     "mixture_manifold",
 ]
 
-#: Largest dimension of inputs whose covariance is diagonalised with its eigenvectors.
+#: Largest dimension in which the covariance of inputs is diagonalised with its eigenvectors.
 MAX_DIMENSION = 4096
-#: Nodes of the limiting spectrum unless the study says otherwise.
+#: Default number of nodes of the limiting spectrum.
 NODES = 64
 
 
@@ -97,7 +97,7 @@ def mixture_manifold(
     """Return a hidden manifold whose latent vectors come from a Gaussian mixture; for simulations.
 
     Spectrum, Q and R are those of the hidden manifold of normal latent vectors with the same
-    features, with which simulations are compared; E f is the normal one too.
+    features, with which simulations are compared; E f is that of normal latent vectors, too.
 
     Args:
         dimension: N.
@@ -188,11 +188,11 @@ def generator(path: Source, *, name: str | None = None) -> DataModel:
 
     Args:
         path: a file with the arrays ``omega`` and ``phi``, as E[x xᵀ] and E[x cᵀ] of centred x.
-        name: how the file is called in messages.
+        name: the name of the file in messages.
 
     Raises:
         InputError: an array is missing or not acceptable, shapes do not fit, Ω is not a covariance,
-            or Φ tells more about c than inputs of covariance Ω can.
+            or Φ is inconsistent with inputs of covariance Ω.
     """
     name = name or path.name
     changed = 0 if isinstance(path, Given) or not path.exists() else path.stat().st_mtime_ns
@@ -228,7 +228,9 @@ def generator(path: Source, *, name: str | None = None) -> DataModel:
 
 
 def _gaussian_sampler(values: np.ndarray, axes: np.ndarray, cross: np.ndarray) -> Sampler:
-    """Return Gaussian (x, c), E[x xᵀ] = Ω, E[x cᵀ] = Φ, E[c cᵀ] = I: c given x, and the rest."""
+    """Return a sampler of Gaussian (x, c), E[x xᵀ] = Ω, E[x cᵀ] = Φ, E[c cᵀ] = I: draws x, then c
+    given x.
+    """
     alive = values > 0.0
     guess = np.zeros_like(cross)
     guess[alive] = cross[alive] / values[alive, None]
@@ -275,7 +277,9 @@ def _read_generator(path: Source, changed: int, name: str) -> tuple[np.ndarray, 
 
 
 def _estimated(path: Source, name: str) -> str:
-    """Return the number of samples behind a file's covariances, with errors, if it states them."""
+    """Return, in words, the number of samples behind a file's covariances, if the file
+    states it.
+    """
     try:
         _, estimate = read_matrix(path, ("estimate",), "estimate", name=name)
     except InputError:
@@ -297,7 +301,7 @@ def _model(
     remarks: tuple[str, ...],
     sampler: Sampler,
 ) -> DataModel:
-    """Return a model in the eigenbasis of Ω; eigenvalues equal within rounding are one."""
+    """Return a model in the eigenbasis of Ω; eigenvalues equal up to rounding are merged."""
     N = values.size
     order = np.argsort(values)[::-1]
     values, axes, cross = values[order], axes[:, order], cross[order]
@@ -315,7 +319,9 @@ def _sampler(
     f: Nonlinearity,
     draw: Callable[[np.random.Generator, int], np.ndarray] | None = None,
 ) -> Sampler:
-    """Return inputs f(F c) - E f of latent vectors that are normal or drawn by a function."""
+    """Return a sampler of inputs f(F c) - E f for latent vectors that are normal or drawn by a
+    function.
+    """
     transposed = np.ascontiguousarray(features.T)
 
     def sample(random: np.random.Generator, count: int) -> tuple[np.ndarray, np.ndarray]:

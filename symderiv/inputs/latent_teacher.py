@@ -1,4 +1,4 @@
-"""Inputs of which the teacher sees something else: a latent vector, or components of a mixture."""
+"""Inputs with a teacher that does not see them directly: it sees latent vectors, or components."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LatentTeacher:
         cross: √(N/D) axesᵀ Φ, shape (N, D): its product with W_n is φ_n; None in the limit.
         share: t_k of teachers with W W^T/D = 1, averaged over W, shape (L,).
         sampler: inputs (count, N) and latent vectors (count, D); None if inputs cannot be drawn.
-        no_equations: why the inputs can be simulated only; empty if they have equations.
+        no_equations: why the inputs can only be simulated; empty if they have equations.
         variance: variances of the independent coordinates of c, shape (D,); None: all 1.
         spectra: the spectra of inputs of several components, which the teacher sees itself:
             probabilities and variances along the axes, shape (N,) each.

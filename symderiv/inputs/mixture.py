@@ -1,4 +1,4 @@
-r"""Gaussian mixtures: where the component is drawn matters more than what it is.
+r"""Gaussian mixtures: how the component is assigned matters more than its law.
 
 A mixture of m normal laws with means μ_r and unit variances can be the law of latent vectors
 c ∈ R^D in two ways:
@@ -60,13 +60,13 @@ class Mixture:
 
     @property
     def mean(self) -> np.ndarray:
-        """E c as drawn, before any standardisation, shape (D,)."""
+        """E c before any standardisation, shape (D,)."""
         result: np.ndarray = self.probabilities @ self.means
         return result
 
     @property
     def variance(self) -> np.ndarray:
-        """Variances of the coordinates as drawn, shape (D,)."""
+        """Variances of the coordinates before any standardisation, shape (D,)."""
         result: np.ndarray = 1.0 + self.probabilities @ (self.means - self.mean) ** 2
         return result
 
@@ -80,7 +80,7 @@ class Mixture:
         return result
 
     def sample(self, random: np.random.Generator, count: int) -> np.ndarray:
-        """Vectors, shape (count, D)."""
+        """Return vectors drawn from the mixture, shape (count, D)."""
         D = self.means.shape[1]
         edges = np.cumsum(self.probabilities)[:-1]
         if self.assignment == "sample":
@@ -97,7 +97,7 @@ class Mixture:
     def divergence_per_coordinate(self) -> np.ndarray:
         """Kullback–Leibler divergence of each coordinate's law from N(0, 1), in nats, shape (D,).
 
-        By Gauss–Hermite quadrature around each component; to about 1e-10.
+        It is computed by Gauss–Hermite quadrature around each component, to about 1e-10.
         """
         scale = np.sqrt(self.variance) if self.standardised else np.ones(self.means.shape[1])
         shift = self.mean if self.standardised else np.zeros(self.means.shape[1])
@@ -117,10 +117,10 @@ class Mixture:
         return divergence[places.reshape(-1)]
 
     def divergence(self, random: np.random.Generator, count: int = 20_000) -> tuple[float, float]:
-        """Divergence of the law of whole vectors from N(0, I), and its standard error.
+        """Return the divergence of the law of whole vectors from N(0, I), and its standard error.
 
-        For independent coordinates the exact sum (error 0); for one component per sample the mean
-        of the log ratio over drawn vectors.
+        For independent coordinates it is the exact sum (error 0); for one component per sample, the
+        mean log ratio over drawn vectors.
         """
         if self.assignment == "coordinate":
             return float(self.divergence_per_coordinate().sum()), 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.inputs.latent_teacher import LatentTeacher
 
-#: Below this multiplicity the result of an integration carries a warning.
+#: Multiplicity below which an integration's result carries a warning.
 SMALL_MULTIPLICITY = 10
 
 
@@ -68,8 +68,8 @@ class DataModel:
     Args:
         name: the model's name in a study file.
         components: at least one; their probabilities sum to 1.
-        dimension: N, or None where only the limit N to infinity is meant.
-        remarks: how the inputs came about, as far as a reader of results has to know.
+        dimension: N, or None for the limit of infinite N.
+        remarks: notes for readers of results on the origin of the inputs.
         latent: what the teacher sees instead of the inputs; None if it sees the inputs.
 
     Raises:
@@ -109,7 +109,7 @@ class DataModel:
         return self.components[0]
 
     def average(self) -> Component:
-        """Return the inputs of an example of any component: averaged eigenvalues."""
+        """Return the component with the eigenvalues averaged over all components."""
         if len(self.components) == 1:
             return self.components[0]
         eigenvalue = sum(c.probability * c.eigenvalue for c in self.components)

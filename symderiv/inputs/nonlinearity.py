@@ -12,9 +12,9 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError, NotYetError
 
-#: Beyond this a normal number has a density below 1e-320.
+#: Bound on normal numbers: beyond it their density is below 1e-320.
 _FAR = 38.0
-#: Largest relative error of a coefficient without a closed form.
+#: Largest accepted relative error of a coefficient without a closed form.
 _ACCURACY = 1e-11
 
 
@@ -39,7 +39,7 @@ class Nonlinearity:
     @property
     def rest(self) -> float:
         """c - a² - b², the variance that is not linear in u; never negative."""
-        # rounding must not make a variance of it
+        # rounding must not be taken for a variance
         rest = self.c - self.a**2 - self.b**2
         return rest if rest > 1e-13 * self.c else 0.0
 
@@ -87,7 +87,7 @@ def _coefficients(f: Any) -> tuple[tuple[float, float, float], tuple[str, ...]]:
 
 
 def _integrated(f: Any) -> tuple[float, float, float]:
-    """Integrate by quadrature between the kinks."""
+    """Return E f, E u f and E f² by quadrature between the kinks."""
     import sympy as sp
     from scipy.integrate import quad
 
@@ -120,7 +120,7 @@ def _integrated(f: Any) -> tuple[float, float, float]:
 
 
 def _function(f: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """f on arrays."""
+    """Return f as a function on arrays."""
     from symderiv.lowering.means.numeric_activation import NumericActivation
 
     return on_arrays(NumericActivation(f, str(f)).derivative(0))
@@ -130,7 +130,7 @@ def on_arrays(stable: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function of ``x`` on arrays of doubles.
 
     Args:
-        stable: As ``NumericActivation`` writes it; its text went through the allow-list before.
+        stable: The stable form of ``NumericActivation``; its text has passed the allow-list before.
     """
     import sympy as sp
 

@@ -9,12 +9,12 @@ from symderiv.foundation.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 
-# Eigenvalues that rounding made negative, relative to the largest.
+# Relative size of negative eigenvalues that rounding explains.
 _ROUNDING = 1e-12
 
 
 def distances(sites: int) -> Floats:
-    """Distances of all sites from site 0, shape (D,), in sites, at most D/2."""
+    """Return the distances of all sites from site 0, shape (D,), in sites, at most D/2."""
     index = np.arange(sites, dtype=np.float64)
     return np.minimum(index, sites - index)
 
@@ -56,9 +56,9 @@ def root(row: Floats) -> Floats:
 
 
 def fourier_basis(sites: int) -> Floats:
-    """Orthonormal columns (D, D): wave k as a cosine for k ≤ D/2, wave D − k as its sine beyond.
+    """Return orthonormal columns (D, D): waves k ≤ D/2 as cosines, beyond as sines of wave D − k.
 
-    Equation 136 of the notes on localisation has the cosines alone, which are no basis.
+    Equation 136 of the notes on localisation has only the cosines, which are not a basis.
     """
     site = np.arange(sites)[:, None]
     wave = np.arange(sites)[None, :]

@@ -32,7 +32,9 @@ CONVENTIONS = {"erf(u/sqrt(2))": 1.0, "erf(u)": 2.0}
 
 
 class RingInputs(Protocol):
-    """Inputs of two classes, translation invariant: label 1 has the first law, 0 the second."""
+    """Two classes of translation-invariant inputs: label 1 has the first law, label 0 the
+    second.
+    """
 
     @property
     def sites(self) -> int:
@@ -125,13 +127,13 @@ class NonlinearProcess:
             self.kernel(label)
 
     def kernel(self, label: int) -> Floats:
-        """Return the first row of the covariance of the Gaussian beneath, shape (D,)."""
+        """Return the first row of the covariance of the underlying Gaussian, shape (D,)."""
         assert isinstance(self.lengths, tuple)
         return ring.gaussian_kernel(self.sites, self.lengths[_index(label)])
 
     @property
     def _variance(self) -> float:
-        """The variance of u, where the error function is written as erf(u/√2)."""
+        """The variance of u if the error function is written as erf(u/√2)."""
         return CONVENTIONS[self.convention] * self.gain**2
 
     def row(self, label: int) -> Floats:
@@ -147,7 +149,9 @@ class NonlinearProcess:
         return GaussianRing((tuple(self.row(1)), tuple(self.row(0))))
 
     def values(self, z: Floats) -> Floats:
-        """Return the inputs that a standard Gaussian process becomes, entry by entry."""
+        """Return the inputs for values of the underlying standard Gaussian process, entry
+        by entry.
+        """
         if math.isinf(self.gain):
             return np.where(z >= 0.0, 1.0, -1.0)
         return np.asarray(erf(z * math.sqrt(self._variance / 2.0)) / _scale(self._variance))
@@ -213,7 +217,8 @@ class Pulses:
         least, most = self._range(label)
         lengths = np.arange(least, most + 1)[:, None]
         d = np.arange(self.sites)[None, :]
-        # starts for which the pulse covers both sites, the one behind the other or around the ring
+        # starts at which the pulse covers both sites, one within reach of the other or around the
+        # ring
         both = np.maximum(lengths - d, 0) + np.maximum(lengths - (self.sites - d), 0)
         both = np.where(d == 0, lengths, both)
         second = np.mean(both, axis=0) / self.sites
@@ -237,7 +242,7 @@ class Pulses:
         return GaussianRing((tuple(self.row(1)), tuple(self.row(0))))
 
     def excess_kurtosis(self) -> float:
-        """E x⁴ − 3 of a site, of the label where it is further from 0."""
+        """E x⁴ − 3 of a site, for the label for which it is further from 0."""
         shares = [self._moments(label)[0] for label in (0, 1)]
         excess = [(1.0 - 6.0 * p * (1.0 - p)) / (p * (1.0 - p)) for p in shares]
         return max(excess, key=abs)
@@ -255,7 +260,7 @@ class Pulses:
 
 
 def check_sites(sites: int) -> None:
-    """Refuse rings that are none, or too large."""
+    """Refuse numbers of sites that are too small, too large or not integers."""
     if not isinstance(sites, int) or isinstance(sites, bool) or not 2 <= sites <= MAX_SITES:
         raise InputError(f"{sites!r} is not a number from 2 to {MAX_SITES}", argument="sites")
 
@@ -280,7 +285,7 @@ def _index(label: int) -> int:
 
 @derived_once("gaussian")
 def _two_error_functions() -> sp.Expr:
-    """E[erf(u/√2) erf(v/√2)] for variances s and covariance s c."""
+    """Return E[erf(u/√2) erf(v/√2)] for variances s and covariance s c."""
     u, v = sp.symbols("u v", real=True)
     s, c = sp.symbols("s c", positive=True)
     covariance = sp.Matrix([[s, s * c], [s * c, s]])
@@ -295,7 +300,9 @@ def _erf_covariance(variance: float, correlation: Floats) -> Floats:
 
 @lru_cache
 def _erf_covariance_function(infinite: bool) -> Callable[..., Any]:
-    """Return that mean as a function of s and c; of c alone that matters at infinite s."""
+    """Return the mean of two error functions as a function of s and c, or its limit for
+    infinite s.
+    """
     s, c = sp.symbols("s c", positive=True)
     formula = _two_error_functions()
     return as_function((s, c), sp.limit(formula, s, sp.oo) if infinite else formula)
@@ -309,11 +316,11 @@ def _scale(variance: float) -> float:
 
 @lru_cache(maxsize=32)
 def _root_beneath(inputs: NonlinearProcess, label: int) -> Floats:
-    """Return that of the covariance of the Gaussian beneath."""
+    """Return the symmetric square root of the covariance of the underlying Gaussian."""
     return ring.root(inputs.kernel(label))
 
 
 @lru_cache(maxsize=32)
 def _root(row: tuple[float, ...]) -> Floats:
-    """Return the symmetric square root of a covariance, which every draw multiplies by."""
+    """Return the symmetric square root of a covariance, kept because every draw needs it."""
     return ring.root(np.array(row))

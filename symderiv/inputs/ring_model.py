@@ -1,4 +1,4 @@
-"""Inputs on a ring as a data model: the spectrum of the equations, real inputs for simulations.
+"""Inputs on a ring as a data model: a spectrum for equations, the inputs themselves to simulate.
 
 Circulant covariances share the waves around the ring as eigenvectors, so that inputs of two laws
 are components with a common eigenbasis: an example has either law with probability 1/2. Everything

@@ -1,4 +1,4 @@
-"""The input models of this version: isotropic, a given spectrum, a power law."""
+"""The elementary input models: isotropic, a given spectrum, a power law, mixed spectra."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from symderiv.foundation.limits import check_memory
 from symderiv.inputs.latent_teacher import LatentTeacher
 from symderiv.inputs.model import Component, DataModel
 
-#: Largest dimension in which inputs of several components are simulated.
-# Doubles per eigenvalue that exist at once while a spectrum is made and checked.
+#: Largest dimension in which inputs of several components can be simulated.
 _BYTES = 8 * 8
 MAX_SIMULATED = 4096
 
@@ -58,7 +57,7 @@ def mixed_spectra(
     weights: Sequence[float] | None = None,
     dimension: int | None = None,
 ) -> DataModel:
-    """Centred inputs of several components, each with eigenvalues of its own in a common basis.
+    """Return centred inputs of several components, each with its own eigenvalues in a common basis.
 
     Args:
         probabilities: the probabilities of the components, shape (C,), sum 1.
@@ -98,7 +97,7 @@ def mixed_spectra(
         x = random.standard_normal((count, mean.size)) * deviations[chosen]
         return x, x
 
-    # the teacher sees the inputs: what it acts on are the inputs themselves
+    # the teacher sees the inputs themselves
     share = made.average().eigenvalue ** 2
     spectra = tuple((one.probability, np.repeat(one.eigenvalue, counts)) for one in components)
     latent = LatentTeacher(

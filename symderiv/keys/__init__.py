@@ -1,1 +1,1 @@
-"""The keys of a study: one table of records, from which all that names keys is made."""
+"""The keys of a study: one table of records, from which all lists of keys are generated."""

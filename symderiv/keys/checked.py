@@ -1,4 +1,4 @@
-"""Checked, immutable tables, and what is wrong with one in words."""
+"""Checked, immutable tables, and their errors in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from symderiv.foundation.nearest import did_you_mean
 from symderiv.keys.key_records import Key, argument_of_field, saying
 from symderiv.keys.toml_text import short_text
 
-# Bounds on counts keep a slip of the finger from asking for all the memory of the machine.
+# Bounds on counts keep a typing error from asking for all memory of the machine.
 Units = Annotated[int, Field(ge=1, le=1000)]
 Index = Annotated[int, Field(ge=0, lt=1000)]
 Dimension = Annotated[int, Field(ge=1, le=10**9)]
@@ -32,7 +32,7 @@ _TABLES: dict[str, list[type[Table]]] = {}
 
 
 class Table(BaseModel):
-    """A table of checked values; every way to a changed copy checks again.
+    """A table of checked values; changed copies are always checked again.
 
     A subclass names the table of a study that it stands for: ``class Network(Table,
     table="network")``; errors then know its keys, and a line ``[network]`` of its docstring becomes
@@ -71,7 +71,7 @@ class Table(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _one_of_complements(cls, given: Any) -> Any:
-        """Refuse a key beside its complement."""
+        """Refuse a key together with its complement."""
         for name, record in cls.RECORDS.items() if isinstance(given, Mapping) else ():
             if record.complement_of in given and name in given:
                 reason = f"is given together with {record.complement_of}, which is 1 minus it"
@@ -80,7 +80,7 @@ class Table(BaseModel):
 
     @model_validator(mode="after")
     def _complements_are_kept(self) -> Self:
-        """Keep a complement as the key that it stands for; both can be asked for."""
+        """Store a complement as the key that it stands for, so that both can be read."""
         for name, record in self.RECORDS.items():
             if not (other := record.complement_of):
                 continue
@@ -89,7 +89,7 @@ class Table(BaseModel):
                 self.model_fields_set.discard(name)
                 self.model_fields_set.add(other)
             else:
-                # without what rounding leaves of the difference
+                # rounded, to remove the rounding error of the difference
                 self.__dict__[name] = round(1.0 - getattr(self, other), 15)
         return self
 
@@ -99,7 +99,7 @@ class Table(BaseModel):
             if not (record.instead_of or record.needs) or self.at_default(name):
                 continue
             for other in record.instead_of:
-                # a default of a rule that is written out takes the key back
+                # a written-out default of a rule's key does not count
                 if other in self.model_fields_set and not (
                     self.RECORDS[other].acts and self.at_default(other)
                 ):
@@ -109,11 +109,13 @@ class Table(BaseModel):
         return self
 
     def at_default(self, name: str) -> bool:
-        """Return whether a key has its default, written out or not."""
+        """Return whether a key has its default value, written out or not."""
         return bool(getattr(self, name) == type(self).model_fields[name].default)
 
     def idle(self) -> tuple[str, ...]:
-        """Return keys that others replace: their defaults would be refused when read back."""
+        """Return keys that others replace; writing out their defaults would be refused when read
+        back.
+        """
         return tuple(
             other
             for name, record in self.RECORDS.items()
@@ -122,7 +124,7 @@ class Table(BaseModel):
         )
 
     def __eq__(self, other: object) -> bool:
-        # pydantic would compare arrays that a table has kept beside its fields
+        # pydantic would also compare arrays cached beside the fields
         return type(self) is type(other) and all(
             getattr(self, name) == getattr(other, name) for name in type(self).model_fields
         )
@@ -135,7 +137,7 @@ class Table(BaseModel):
         return hash((type(self), str(self)))
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy; one with changes is checked as a new one is.
+        """Return a copy; changes are checked as in a new table.
 
         Raises:
             InputError: a change is not acceptable.
@@ -164,7 +166,9 @@ class Table(BaseModel):
 
 
 def explained(error: ValidationError) -> InputError:
-    """Return one error, of one line, for all that pydantic found, each with its key's name."""
+    """Return one error, of one line, for all errors that pydantic found, each with its
+    key's name.
+    """
     for item in error.errors(include_url=False, include_input=False):
         raised = item.get("ctx", {}).get("error")
         if isinstance(raised, InputError):
@@ -202,18 +206,18 @@ def _reasons(error: ValidationError) -> dict[str, str]:
         else:
             reason = f"{_plain(item['msg'])}; got {value}"
         reasons.setdefault(name, reason)
-    # "weights" is wrong because "weights[1]" is: the second says it all
+    # an error in "weights[1]" makes one in "weights" redundant
     return {n: r for n, r in reasons.items() if not any(o.startswith(f"{n}[") for o in reasons)}
 
 
 def conflict(key: str, reason: str) -> PydanticCustomError:
-    """Return, for validators of tables, what is wrong with one of the keys."""
-    # braces would be read as names of the context's entries
+    """Return an error about one of the keys, to be raised by validators of tables."""
+    # not in the template, where braces would be read as names of context entries
     return PydanticCustomError("conflict", "{reason}", {"key": key, "reason": reason})
 
 
 def _name(where: tuple[int | str, ...]) -> str:
-    """Return the full name of a key, without what pydantic adds to it."""
+    """Return the full name of a key, without parts that pydantic adds."""
     # the tag of the union of data models, and the branches of "number, list or text"
     branches = {*_models(), "str", "float", "list[float]", "constrained-float"}
     parts = [
@@ -246,14 +250,14 @@ def _unknown_key(where: tuple[int | str, ...]) -> str:
 
 
 def known_keys(where: Sequence[int | str]) -> list[str]:
-    """Return the keys that may stand in a table, or the tables of a study."""
+    """Return the possible keys of a table, or the tables of a study."""
     if not where:
         return [*_TABLES, "sweep"]
     return [name for table in _TABLES.get(str(where[0]), []) for name in table.model_fields]
 
 
 def record_of(key: str) -> Key | None:
-    """Return the record of a study's key, ``training.learning_rate``, of any input model."""
+    """Return the record of a study's key such as ``training.learning_rate``, of any input model."""
     table, _, name = key.partition(".")
     records = (each.RECORDS[name] for each in _TABLES.get(table, []) if name in each.RECORDS)
     return next(records, None)

@@ -3,7 +3,7 @@
 A key is declared as a field of a checked table, ``name: Annotated[type, Key(…)] = default``. From
 its type, range, default and :class:`Key` come the checks that relate it to other keys, arguments of
 :class:`symderiv.Problem` and what docstrings say of them, options of commands, the schema, pages of
-the manual, and what a study cites.
+the manual, and the references that a study cites.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Key:
     are of the same table.
 
     Args:
-        meaning: in words that stand behind the name, a colon and the letter.
+        meaning: words that follow the name, a colon and the letter.
         letter: the letter of the field.
         acts: where a key of a learning rule acts, at whose default the rule is plain descent: on
             the "equations", on their "rates" only, on rates in "time", on what a step is
@@ -44,13 +44,14 @@ class Key:
             the same name.
         instead_of: keys that it replaces: they are not given together with it, and not written out.
         needs: a key that must be given with it.
-        left_out: the key of the same table whose value it has when it is left out.
+        left_out: the key of the same table whose value is its default.
         complement_of: a key of the same table that is 1 minus this one, which is kept as that key.
         only_with: the key without which it has no meaning.
         apart: keys that cannot be combined with it.
-        quick: neither a check nor anything that a study keeps relates its values to another key.
+        quick: whether its values are unrelated to other keys in all checks and cached properties of
+            a study.
         sources: entries of the bibliography, each with what of a run rests on it.
-        sources_of: the same for single values.
+        sources_of: such entries for single values of the key.
     """
 
     meaning: str
@@ -71,17 +72,17 @@ class Key:
 
     @property
     def words(self) -> str:
-        """Letter and meaning."""
+        """Letter and meaning in words."""
         return f"{self.letter}; {self.meaning}" if self.letter else self.meaning
 
 
 def key_of_field(found: FieldInfo) -> Key:
-    """Return the record of a field, which every key of a study has."""
+    """Return the record of a field."""
     return next(each for each in found.metadata if isinstance(each, Key))
 
 
 def default_text(found: FieldInfo, write: Callable[[Any], str] = value_to_toml) -> str:
-    """Return the default, as study files write it; nothing where there is none."""
+    """Return the default as study files write it; empty if there is none."""
     return "" if found.is_required() or found.default is None else write(found.default)
 
 
@@ -89,7 +90,7 @@ _WORDS = {int: "integer", float: "number", str: "text", bool: "true or false"}
 
 
 def accepted(annotation: Any, metadata: Any = (), *, several: bool = False) -> str:
-    """Return the values that a key accepts, in words: a type with its range."""
+    """Return the accepted values of a key in words: a type with its range."""
     if annotation in _WORDS:
         word = _WORDS[annotation] + ("s" if several else "")
         return word + _range(metadata)
@@ -127,7 +128,7 @@ def _range(metadata: Any) -> str:
 
 
 def said(found: FieldInfo) -> str:
-    """Meaning, type, range and default of a key in one sentence without its name."""
+    """Return meaning, type, range and default of a key in one sentence without its name."""
     default = default_text(found, repr).replace("'", '"')
     facts = accepted(found.annotation, found.metadata)
     facts += f"; {default} when left out" if default else ""
@@ -137,7 +138,7 @@ def said(found: FieldInfo) -> str:
 def argument_of_key(
     tables: Mapping[str, type[BaseModel]], key: str, names: Mapping[str, str] | None = None
 ) -> inspect.Parameter:
-    """Return a key with its table as an argument: its name, type and default."""
+    """Return a key, named with its table, as an argument: its name, type and default."""
     table, _, name = key.partition(".")
     return argument_of_field(tables[table], name, (names or {}).get(name, name))
 
@@ -148,7 +149,7 @@ def _types(table: type[BaseModel]) -> Mapping[str, Any]:
 
 
 def argument_of_field(table: type[BaseModel], name: str, called: str = "") -> inspect.Parameter:
-    """Return a field as an argument by name, without what only checks it."""
+    """Return a field as a keyword argument; annotations that only check values are dropped."""
     field, kind = table.model_fields[name], _types(table)[name]
     default = inspect.Parameter.empty if field.is_required() else field.default
     by_name = inspect.Parameter.KEYWORD_ONLY
@@ -160,14 +161,14 @@ def saying(
 ) -> Callable[[Said], Said]:
     """Write out the lines ``[table]`` in the section Args of a docstring: one entry for each key.
 
-    Left out are keys that the docstring says something of itself and, for functions, keys that are
-    no arguments.
+    Keys that the docstring describes itself are left out and, for functions, keys that are not
+    arguments.
 
     Args:
         tables: the tables by their names in the docstring.
         taking: keys, each with its table, that a function takes as ``**keys`` or beside other
             names: they stand in the signature that it shows, where None is "not given".
-        names: the names of keys that arguments call otherwise.
+        names: names of arguments that differ from their keys.
     """
 
     def decorated(found: Said) -> Said:

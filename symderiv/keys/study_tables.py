@@ -39,7 +39,7 @@ _POLYAK = {"Polyak1964": "momentum"}
 _AVERAGED = {"TarvainenValpola2017": "an averaged teacher"}
 
 _NOT_STATED = "training.loss", "training.target"
-"""What does not go together with rules that are nothing but their statement."""
+"""Keys that exclude rules which consist of nothing but lines of their statement."""
 
 
 class Network(Table, table="network"):
@@ -317,7 +317,7 @@ class Training(Table, table="training"):
         return self
 
     def size(self, key: str) -> float:
-        """Return a number; where it is left out that of the key it then has, or 0."""
+        """Return a number; if it is left out, the value of the key that is its default, or 0."""
         value = getattr(self, key)
         if value is None and (other := self.RECORDS[key].left_out):
             return self.size(other)
@@ -327,7 +327,7 @@ class Training(Table, table="training"):
 def check_schedule(schedule: str | dict[str, Number | list[Number]]) -> None:
     """Refuse a schedule that is neither a formula, nor a table of times, nor a power."""
     if isinstance(schedule, str):
-        return  # read where formulas are
+        return  # checked where formulas are read
     if schedule.keys() == {"times", "rates"}:
         times, rates = schedule["times"], schedule["rates"]
         if not (isinstance(times, list) and isinstance(rates, list)):
@@ -449,12 +449,12 @@ class Time(Table, table="time"):
 
     @property
     def given(self) -> bool:
-        """True if an end or times were given; otherwise the end is a default."""
+        """True if an end or times are given; otherwise the end is a default."""
         given = self.end is not None and "end" in self.model_fields_set
         return given or self.values is not None
 
     def ending(self, end: float | None) -> Time:
-        """Return these times with another end, which does not count as given."""
+        """Return these times with another end, not marked as given."""
         times = self.model_copy()
         times.__dict__["end"] = end
         return times
@@ -483,7 +483,7 @@ class Time(Table, table="time"):
 
 @lru_cache(maxsize=16)
 def _times(end: float, points: int, spacing: str) -> np.ndarray:
-    """Return times from 0 to an end."""
+    """Return times from 0 to an end, spaced linearly or logarithmically."""
     import numpy as np
 
     if points == 1:
@@ -503,18 +503,20 @@ TABLES: dict[str, type[Table]] = {
     "simulation": SimulationPlan,
     "time": Time,
 }
-"""The tables of single keys, by their names in a study."""
+"""The tables without input models, by their names in a study."""
 
 
 def all_records() -> Iterator[tuple[str, str, Key]]:
-    """Table, name and record of every single key."""
+    """Yield table, name and record of every key in these tables."""
     for name, table in TABLES.items():
         for key, record in table.RECORDS.items():
             yield name, key, record
 
 
 def keys_acting(*where: str) -> tuple[str, ...]:
-    """Return the full names of the keys of learning rules that act there; see :class:`Key`."""
+    """Return the full names of the keys of learning rules that act in these ways; see
+    :class:`Key`.
+    """
     return tuple(f"{table}.{name}" for table, name, record in all_records() if record.acts in where)
 
 
@@ -522,18 +524,18 @@ RULE_KEYS: dict[str, tuple[str, ...]] = {
     name: tuple(key for table, key, record in all_records() if table == name and record.acts)
     for name in ("network", "training")
 }
-"""Keys of learning rules: left at their defaults they are plain descent of the squared loss."""
+"""Keys of learning rules; their defaults are plain descent of the squared loss."""
 STATED_KEYS: dict[str, tuple[str, ...]] = {
     name: (record.needs,) if record.needs else ()
     for name, record in Training.RECORDS.items()
     if record.acts == "statement"
 }
-"""Those of [training] that are nothing but lines of the rule's statement, from which all else
-follows, and the keys that each needs besides. They are numbers of the same names there."""
+"""Keys of [training] for rules that consist of nothing but lines of their statement, each with the
+keys that it needs; the statement has numbers of the same names."""
 LEARNING_RATES: tuple[str, ...] = tuple(
     name for name in Training.RECORDS if name.endswith("learning_rate")
 )
-"""Those of [training] that schedules multiply: of the first layer, output weights and biases."""
+"""Keys of [training] that schedules multiply: rates of the first layer, output weights, biases."""
 
 
 def letter_of(name: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""TOML: tables one level deep and lists of them written, single values read as they are typed."""
+"""TOML: writing tables one level deep and lists of them, and reading single values as typed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symderiv.foundation.errors import InputError
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
-#: What to do about what the reader of TOML says.
+#: Advice for errors of the TOML reader.
 _MENDS: Final = {
     "Invalid value": "write texts in quotation marks and decimals with a point",
     "Expected '='": "write key = value in a line, below its [table]",
@@ -76,7 +76,7 @@ def short_text(value: Any) -> str:
 
 
 def typed_value(text: str) -> Any:
-    """Return the value that a text is in TOML; any other text is itself."""
+    """Return the value of a text in TOML; a text that is not TOML is returned as it is."""
     try:
         return tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError:

@@ -13,7 +13,7 @@ from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 
 
 def _number(name: str, meaning: str) -> Array:
-    """Return a number of a rule, with the letter of its key."""
+    """Return the array of a number of a rule, with the letter of its key."""
     return Array(name, (), meaning, False, "_".join(filter(None, letter_of(name))))
 
 
@@ -55,7 +55,7 @@ FIELDS = (Q, R, T, V, V_TEACHER)
 RANGES = ("K", "M", "L")
 STATE = Vector("state", (STUDENT_OVERLAP, CROSS_OVERLAP, V))
 PARAMETERS = Vector("parameters", (EIGENVALUE, WEIGHT, TEACHER_OVERLAP, T, V_TEACHER, *RATES))
-"""The order in which solvers pack their arrays; stated here and nowhere else."""
+"""The order in which solvers pack their arrays, defined here and nowhere else."""
 
 B_STATE = Array("b", ("K",), "biases of the student", False, "b")
 B_STUDENT = Array("student_biases", ("K",), "biases of the student", False, "b")
@@ -89,14 +89,14 @@ LOSS = Array("loss", (), "the mean loss of an example")
 
 @dataclass(frozen=True)
 class SolverArrays:
-    """The arrays of the modules of a rule: those of plain descent, and its own behind them.
+    """The arrays of the modules of a rule: those of plain descent, followed by its own.
 
     Attributes:
-        fields: What means of activations depend on, and output weights.
-        numbers: The numbers of the rule, on which means may depend besides.
-        state: As packed.
-        parameters: As packed.
-        sums: Covariances and products of vectors besides Q, R and T, made from the state.
+        fields: The moments that means of activations depend on, and output weights.
+        numbers: The numbers of the rule, on which means may depend too.
+        state: The arrays of the state, as packed.
+        parameters: The arrays of parameters, as packed.
+        sums: Further covariances and products of vectors, computed from the state.
     """
 
     fields: tuple[Array, ...]
@@ -106,13 +106,13 @@ class SolverArrays:
     sums: tuple[Array, ...] = ()
 
     def needed(self, *values: sp.Expr) -> tuple[Array, ...]:
-        """Return the numbers of the rule, and sums of its state, that occur in expressions."""
+        """Return the numbers of the rule and the sums of its state that occur in expressions."""
         names = {str(symbol) for value in values for symbol in value.free_symbols}
         return tuple(array for array in (*self.sums, *self.numbers) if array.name in names)
 
 
 def array_of_families(element: sp.Indexed) -> Array:
-    """Return the array of which something of two families of vectors is an entry."""
+    """Return the array of covariances, products or overlaps of two families of vectors."""
     first, second = s.families_of(element.base)
     kind = str(element.base.label).split("_")[0]
     axes = tuple("M" if family == "B" else "K" for family in (first, second))
@@ -131,7 +131,7 @@ def array_of_families(element: sp.Indexed) -> Array:
 
 
 def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
-    """Return how the modules of a rule hold and pack what they work with."""
+    """Return the arrays of the modules of a rule and how they are packed."""
     biases: tuple[Array, ...] = ()
     if rule.biases:
         biases = (B_STATE if rule.trained_biases else B_STUDENT, B_TEACHER)
@@ -146,7 +146,7 @@ def arrays_of(rule: LearningRule = PLAIN) -> SolverArrays:
     )
     stated: tuple[Array, ...] = ()
     sums: tuple[Array, ...] = ()
-    if rule.stated:  # arrays of other rules are known without what derives equations
+    if rule.stated:  # imported here: arrays of other rules are known without deriving equations
         from symderiv.learning.derivation.rule_equations import equations_of
 
         equations = equations_of(rule)

@@ -16,11 +16,11 @@ from symderiv_codegen import (
 from symderiv.lowering.solver_arrays import PARAMETERS, RANGES, STATE
 
 LAYOUT = "layout.py"
-"""The file, beside the checked-in modules, that says how all modules pack arrays into vectors."""
+"""The file, beside the checked-in modules, that defines how arrays are packed into vectors."""
 FAST = "fast"
-"""The folder, beside the readable modules, of the fast ones and what they share."""
+"""The folder, beside the readable modules, of the fast ones and the runtime they share."""
 LANES = "lanes"
-"""The folder of those for several runs at a time, with a runtime of their own."""
+"""The folder of modules for several runs at a time, with a runtime of their own."""
 RUNTIME = "runtime.py"
 """The file with the functions that fast modules share: written by hand, kept with the checked-in
 ones."""
@@ -34,8 +34,8 @@ class SolverText:
         readable: The mathematics; stands alone on math, NumPy and Numba.
         fast: The right-hand side on vectors, for given numbers of units; needs ``runtime.py``
             beside it.
-        lanes: The same for several runs at a time; empty where there is no such form, or none was
-            asked for.
+        lanes: The right-hand side for several runs at a time; empty if it has no such form or was
+            not asked for.
     """
 
     readable: str
@@ -49,10 +49,10 @@ class SolverText:
 
 
 def solver_of(program: Program, lanes: bool = True) -> SolverText:
-    """Return the texts of a program.
+    """Return the texts of a program's modules.
 
     Args:
-        program: What they do.
+        program: The program.
         lanes: Whether the module for several runs is asked for.
 
     Raises:
@@ -72,13 +72,13 @@ def _lanes_of(program: Program) -> str:
 
 
 def layout_text() -> str:
-    """Return the text of the module that says how vectors are packed, from programs' arrays."""
+    """Return the text of the module that defines how vectors are packed."""
     return str(
         print_layout("How solver modules pack arrays into vectors.", RANGES, (STATE, PARAMETERS))
     )
 
 
 def runtime_text() -> str:
-    """Return the text of what fast modules share."""
+    """Return the text of the runtime that fast modules share."""
     folder = resources.files("symderiv_kernels").joinpath(FAST)
     return folder.joinpath(RUNTIME).read_text(encoding="utf-8")

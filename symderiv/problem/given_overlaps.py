@@ -1,8 +1,8 @@
 """A start given by order parameters: of all coordinates together, or per eigenvalue of the inputs.
 
-A total is divided as vectors are that are alike in all coordinates, J·J/N, J·B/N and B·B/N being
-the same in every eigenspace: with ρ the mean eigenvalue, Q_k = Q/ρ, r_k = ρ_k R/ρ and
-t_k = ρ_k² T/ρ.
+A total is divided as for vectors that are statistically alike in all coordinates, so that J·J/N,
+J·B/N and B·B/N are the same in every eigenspace: with ρ the mean eigenvalue, Q_k = Q/ρ, r_k = ρ_k
+R/ρ and t_k = ρ_k² T/ρ.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class AddedField:
 
 
 def added_fields(study: Study) -> dict[str, AddedField]:
-    """Return the order parameters that the rule of a study adds to Q, R and v, by name."""
+    """Return the order parameters that a study's rule has in addition to Q, R and v, by name."""
     if not study.rule_keys:
         return {}
-    # the arrays of a rule are SymPy's, which plain descent does without
+    # imported here: the arrays of a rule need SymPy, plain descent does not
     from symderiv.lowering.solver_arrays import STATE, arrays_of
     from symderiv.problem.rule_of import rule_of
 
@@ -60,10 +60,11 @@ def start_of_overlaps(study: Study, given: Mapping[str, Any]) -> Initial:
     """Return the start of a study whose order parameters are given.
 
     Args:
-        study: what is learned.
+        study: the study.
         given: ``Q`` (K, K) and ``R`` (K, M), or (L, K, K) and (L, K, M) per eigenvalue, as a
             ``State`` holds them; ``T`` (M, M) or (L, M, M), and ``v`` (K,), unless they are the
-            study's own; and what the rule adds, at rest unless it is given.
+            study's own; and the order parameters that the rule adds, by default those of vectors at
+            rest.
 
     Raises:
         InputError: one is missing, unknown, of another shape, or overlaps of no vectors.
@@ -95,7 +96,7 @@ def start_of_overlaps(study: Study, given: Mapping[str, Any]) -> Initial:
     }
     _check_families(state, added, given, further)
     start = start_from(study, state)
-    # in vectors the index of the eigenvalue is the last one
+    # the eigenvalue's index comes last in packed vectors
     moved = {
         name: np.moveaxis(array, 0, -1) if array.ndim == 3 else array
         for name, array in further.items()
@@ -189,7 +190,7 @@ def _field(
 
 
 def _shaped(name: str, values: Any, shape: tuple[int, int], L: int) -> np.ndarray:
-    """Return an array of a total, or of one for each eigenvalue."""
+    """Return an array checked to hold one total, or one block for each eigenvalue."""
     array = real_array(name, values)
     if array.shape not in (shape, (L, *shape)):
         raise ShapeError(
@@ -205,7 +206,7 @@ def _check_families(
     given: Mapping[str, Any],
     further: Mapping[str, np.ndarray],
 ) -> None:
-    """Refuse overlaps of a rule's own vectors that are given in part, or are those of no vectors.
+    """Refuse overlaps of a rule's own vectors that are incomplete, or that no vectors can have.
 
     Raises:
         InputError: with the name of the first one.

@@ -94,7 +94,7 @@ def real_array(name: str, values: Any, shape: tuple[int, ...] | None = None) -> 
 
 
 def _with_coordinates(study: Study, dimension: int) -> DataModel:
-    """Return the inputs, of the dimension of the weights where nobody gave another one."""
+    """Return the inputs, with the dimension of the weights unless the study gives one."""
     data = study.data_model
     if data is None:
         raise InputError(
@@ -107,19 +107,19 @@ def _with_coordinates(study: Study, dimension: int) -> DataModel:
 
 
 def _eigenvectors(study: Study) -> np.ndarray | None:
-    """Eigenvectors of the covariance as columns, in the order of its eigenvalues.
+    """Return eigenvectors of the covariance as columns, in the order of its eigenvalues.
 
     Returns:
-        Shape (N, N); None where the coordinates are those of the eigenbasis already.
+        Shape (N, N); None if the coordinates are those of the eigenbasis already.
 
     Raises:
-        NotYetError: Inputs whose eigenbasis is not made here.
+        NotYetError: The eigenbasis of these inputs is not available.
     """
     model = study.data
     if isinstance(model, Covariance):
         covariance = read_covariance(source(study.base, model.file), model.array)
         _, axes = np.linalg.eigh(covariance)
-        # a model's eigenvalues descend
+        # eigenvalues of models are in descending order
         return axes[:, ::-1]
     if isinstance(model, Isotropic | Spectrum | PowerLaw | GaussianMixture):
         return None

@@ -1,4 +1,4 @@
-"""The initial state of a study: drawn vectors, their mean, or a state file."""
+"""The initial state of a study: from drawn vectors, their mean overlaps, or a state file."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from symderiv.inputs.latent_teacher import LatentTeacher
 from symderiv.problem.state import State, load_state, unchecked_state
 from symderiv.problem.study import Study
 
-# Streams of random numbers; each study seed has one per purpose, so that more runs, another student
-# or another teacher leave the rest as it was.
+# Streams of random numbers: one per purpose for each study seed, so that more runs, another student
+# or another teacher leave the other numbers unchanged.
 TEACHER, STUDENT, RUNS, FRAMES = range(4)
 
-# Above this many numbers (400 MB) no vectors are drawn, but their overlaps from the exact law.
+# Above this many numbers (400 MB) overlaps are drawn from their exact law, without vectors.
 _MOST_NUMBERS = 5 * 10**7
 
 
 def stream(seed: int, *purpose: int) -> np.random.Generator:
-    """Return a generator of its own for each seed and purpose."""
+    """Return a random generator with a stream of its own for each seed and purpose."""
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=purpose)))
 
 
@@ -48,7 +48,7 @@ class Vectors:
 
 @dataclass(frozen=True)
 class LatentVectors:
-    """Weight vectors of a student of inputs and of a teacher of what the inputs are made from.
+    """Weight vectors of a student of inputs and of a teacher of the latent vectors behind them.
 
     Args:
         student: J, shape (K, N), in the coordinates of the inputs.
@@ -71,8 +71,8 @@ class LatentVectors:
 class Initial:
     """The start of a study: the state, the vectors behind it if any were drawn, the inputs.
 
-    ``further`` has what the learning rule adds to the state and was given, by the names of the
-    fields of solver modules.
+    ``further`` has the given fields that the learning rule adds to the state, by their names in
+    solver modules.
     """
 
     state: State
@@ -83,7 +83,7 @@ class Initial:
 
 
 def check_equations(start: Initial) -> None:
-    """Refuse inputs that can be drawn and have no equations.
+    """Refuse inputs that can be drawn but have no equations.
 
     Raises:
         InputError: they have none.
@@ -98,7 +98,7 @@ def initial(study: Study) -> Initial:
 
     ``draw = "sampled"`` gives the overlaps of the vectors returned with them; ``"mean"`` and a
     state file come without vectors. Where the vectors would be very large and the simulation is not
-    asked to use any, overlaps are drawn from the law that those of drawn vectors have.
+    asked to use any, overlaps are drawn from their exact law without vectors.
 
     Raises:
         InputError: the state file cannot be used for this study.
@@ -107,8 +107,8 @@ def initial(study: Study) -> Initial:
     if study.state_file is not None:
         return start_from(study, load_state(study.state_file))
     assert data is not None
-    # All that a start depends on beside the inputs; the same problem is often solved with other
-    # learning rates.
+    # All that a start depends on in addition to the inputs: the same problem is often solved with
+    # other learning rates.
     asked = (
         study.K,
         study.M,
@@ -127,13 +127,13 @@ def initial(study: Study) -> Initial:
     return made
 
 
-# The last starts: what they depend on, the inputs, the start.
+# The last starts, each with what it depends on: settings, inputs, start.
 _last: deque[tuple[tuple[Any, ...], DataModel, Initial]] = deque(maxlen=4)
 _KEPT_BYTES = 16 * 2**20
 
 
 def _check_sizes(study: Study, data: DataModel) -> None:
-    """Refuse what no memory holds, before anything is drawn."""
+    """Refuse sizes that do not fit into memory, before anything is drawn."""
     K, M = study.K, study.M
     L = sum(part.eigenvalue.size for part in data.components)
     # rates at the start need no times
@@ -150,7 +150,7 @@ def _check_sizes(study: Study, data: DataModel) -> None:
         )
 
 
-# Copies of a state, and of the vectors, that exist at once while a start is made and checked.
+# The number of simultaneous copies of a state, and of the vectors, while a start is made.
 _STATES = 6
 _VECTORS = 2
 
@@ -172,7 +172,7 @@ def _made(study: Study, data: DataModel) -> Initial:
 
 
 def _drawn(study: Study, student_size: int, teacher_size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates of students and teachers of these numbers of coordinates."""
+    """Return students and teachers drawn with these numbers of coordinates."""
     seed = study.initial.seed
     teacher = stream(seed, TEACHER).standard_normal((study.M, teacher_size))
     if study.initial.teacher == "orthogonal":
@@ -182,7 +182,7 @@ def _drawn(study: Study, student_size: int, teacher_size: int) -> tuple[np.ndarr
 
 
 def vectors_in_eigenbasis(student: np.ndarray, teacher: np.ndarray, data: DataModel) -> Vectors:
-    """Return vectors whose coordinates stand in the order of the eigenvalues of the inputs."""
+    """Return vectors with coordinates in the order of the eigenvalues of the inputs."""
     counts = data.multiplicities()
     variance = np.repeat(data.average().eigenvalue, counts)
     return Vectors(student, teacher, variance, np.concatenate(([0], np.cumsum(counts))))
@@ -191,7 +191,7 @@ def vectors_in_eigenbasis(student: np.ndarray, teacher: np.ndarray, data: DataMo
 def latent_vectors(
     student: np.ndarray, teacher: np.ndarray, data: DataModel, latent: LatentTeacher
 ) -> LatentVectors:
-    """Return vectors of inputs and of what makes these, with their parts on the eigenbasis."""
+    """Return latent-teacher vectors, with students and φ in the eigenbasis of the inputs."""
     assert latent.axes is not None
     assert latent.cross is not None
     variance = np.repeat(data.average().eigenvalue, data.multiplicities())
@@ -200,7 +200,7 @@ def latent_vectors(
 
 
 def state_of_latent(vectors: LatentVectors, study: Study, data: DataModel) -> State:
-    """Return the overlaps of given vectors, for a teacher of what the inputs are made from."""
+    """Return the overlaps of given vectors, for a teacher of latent vectors."""
     component = data.average()
     counts = data.multiplicities()
     first = np.concatenate(([0], np.cumsum(counts)[:-1]))
@@ -225,7 +225,9 @@ def state_of_latent(vectors: LatentVectors, study: Study, data: DataModel) -> St
 
 
 def orthogonal_rows(rows: np.ndarray) -> np.ndarray:
-    """Orthogonal rows of squared norm N with the span of the given ones, shape (M, N), M <= N."""
+    """Return orthogonal rows of squared norm N with the span of the given ones, shape (M, N), M <=
+    N.
+    """
     orthonormal, triangle = np.linalg.qr(rows.T)
     # without the signs the directions would not be uniformly distributed
     signs = np.where(np.diag(triangle) < 0, -1.0, 1.0)
@@ -240,7 +242,7 @@ def state_of_vectors(vectors: Vectors, study: Study) -> State:
 
     def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if counts.size > 1 and np.all(counts == counts[0]):
-            # the usual case, and with tens of thousands of eigenvalues a loop would be felt
+            # the usual case: a loop over tens of thousands of eigenvalues would be slow
             spaces = (counts.size, int(counts[0]))
             left = a.reshape(a.shape[0], *spaces).swapaxes(0, 1)
             right = b.reshape(b.shape[0], *spaces).transpose(1, 2, 0)
@@ -258,12 +260,13 @@ def state_of_vectors(vectors: Vectors, study: Study) -> State:
 
 
 def drawn_state(study: Study, data: DataModel) -> State:
-    """Return overlaps with the law of those of drawn vectors, at the same cost for any dimension.
+    """Return overlaps with the law of those of drawn vectors, at a cost independent of the
+    dimension.
 
-    The coordinates of normal vectors in an orthonormal basis adapted to them in turn are normal
-    below the diagonal; on it are the lengths of what the earlier vectors leave, roots of
-    chi-squared numbers (Bartlett's decomposition). Orthogonal teachers are made of normal ones as
-    for vectors; the triangles stay triangles.
+    In the orthonormal basis that normal vectors span one after the other, their coordinates below
+    the diagonal are normal; those on it are the lengths of the residuals, roots of chi-squared
+    numbers (Bartlett's decomposition). Teachers are made orthogonal as drawn vectors are, which
+    keeps the matrices triangular.
     """
     counts = data.multiplicities()
     K, M, L, N = study.K, study.M, counts.size, int(counts.sum())
@@ -301,7 +304,7 @@ def _state(
     cross: np.ndarray,
     teachers: np.ndarray,
 ) -> State:
-    """Return the state with the given means over coordinates of J J, J B and B B."""
+    """Return the state with the given mean products J J, J B and B B over coordinates."""
     rho = eigenvalue[:, None, None]
     weight = counts / counts.sum()
     arrays = (
@@ -315,13 +318,13 @@ def _state(
         study.teacher_weights,
     )
     if not all(np.isfinite(array.sum()) for array in arrays):
-        return State(*arrays)  # which says what overflows
-    # overlaps of vectors are in the cone; to find that out takes longer than to draw them
+        return State(*arrays)  # raises with what overflows
+    # overlaps of vectors are in the cone, and checking it would take longer than drawing them
     return unchecked_state(*(_kept(array) for array in arrays))
 
 
 def _kept(array: np.ndarray) -> np.ndarray:
-    """Return a copy that does not change."""
+    """Return a read-only copy."""
     copy = np.array(array, dtype=np.float64, order="C")
     copy.setflags(write=False)
     return copy
@@ -411,7 +414,7 @@ def coordinates_of(data: DataModel | None) -> np.ndarray:
 
 
 def require_linear_teacher(state: State) -> None:
-    """Raise an InputError when the teacher's fields are more than linear in the inputs."""
+    """Raise an InputError if the teacher's fields are more than linear in the inputs."""
     alive = state.eigenvalue > 0
     explained = np.einsum(
         "k,kij->ij", state.weight[alive] / state.eigenvalue[alive], state.teacher_overlap[alive]
@@ -447,7 +450,7 @@ def vectors_with_overlaps(state: State, data: DataModel | None, seed: int) -> Ve
     student, teacher = [], []
     for k, count in enumerate(counts):
         rho = state.eigenvalue[k]
-        # teacher vectors B = phi / rho; where the inputs vanish they do not matter
+        # teacher vectors are B = phi / rho; where the inputs vanish they do not matter
         scale = np.concatenate([np.ones(K), np.full(M, 1.0 / rho if rho > 0 else 0.0)])
         gram = np.block(
             [

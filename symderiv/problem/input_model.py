@@ -29,7 +29,7 @@ class InputModel(Table):
     DIMENSION: ClassVar[str] = "dimension"
 
     def build(self, base: Path) -> DataModel:
-        """Return the eigenvalues and all else that equations and simulations need.
+        """Return the eigenvalues and all other data that equations and simulations need.
 
         Args:
             base: the folder that files are relative to.
@@ -52,10 +52,11 @@ class InputModel(Table):
         return {**state, "__dict__": inside}
 
     def _fill(self, values: Mapping[str, Any], **instead: Any) -> None:
-        """Keep what was given, checked: the body of every ``__init__``.
+        """Store checked values of the keys: the body of every ``__init__``.
 
         Args:
-            values: its local variables; other names than keys are left out, None is not given.
+            values: its local variables; names that are not keys are ignored, and None counts as not
+                given.
             instead: values of keys in place of arguments of these names.
         """
         fields = type(self).model_fields
@@ -71,7 +72,7 @@ class InputModel(Table):
 
 
 def _python(value: Any) -> Any:
-    """NumPy's scalars and arrays, tuples and paths as what a study's text can hold."""
+    """Return NumPy's scalars and arrays, tuples and paths as plain values that a study can hold."""
     if isinstance(value, Given | str | bool | float):
         return value
     if isinstance(value, PathLike):
@@ -92,7 +93,7 @@ FileOrArrays = Annotated[str | Given, PlainValidator(_file_or_arrays)]
 
 
 def arrays(file: Any, **named: Any) -> Any:
-    """Return a file's name, one matrix, or matrices with names."""
+    """Return a file's name, one matrix, or named matrices."""
     there = {name: array for name, array in named.items() if array is not None}
     if there:
         return Given(there) if file is None else file

@@ -290,7 +290,7 @@ class HiddenManifold(InputModel, table="data"):
 def _features(
     given: str | Given | None, shape: tuple[int, int], seed: int, base: Path
 ) -> np.ndarray:
-    """F as given, or independent normal numbers of a seed."""
+    """Return F as given, or with independent normal entries from a seed."""
     from symderiv.inputs.array_files import read_matrix
 
     if given is None:
@@ -381,7 +381,7 @@ class GaussianMixture(InputModel, table="data"):
         return self
 
     def of_component(self, component: Component) -> Spectrum:
-        """Return the model of inputs that are of one component."""
+        """Return the model of inputs of one component alone."""
         return Spectrum(component.eigenvalue.tolist(), weights=component.weight.tolist())
 
     def build(self, base: Path) -> DataModel:

@@ -1,4 +1,4 @@
-"""The names by which keys of a study go: ``learning_rate`` is ``training.learning_rate``.
+"""Names of the keys of a study: ``learning_rate`` is ``training.learning_rate``.
 
 One resolution for calls, sweeps, maps, files and commands. A name without its table is looked for
 among the arguments of a problem first, [network], [training] and [initial]; other tables follow,
@@ -27,9 +27,9 @@ _WHOLE: Final = {
     **_CALLED,
     **{name: name for name in ("data", "task", "time", "simulation")},
 }
-# that of the equations; [simulation] end follows it
+# the end of the equations; [simulation] end follows it
 _FIRST: Final = {"end": "time.end"}
-# its classes have said their keys when they were made
+# imported so that its classes have registered their keys
 assert Data
 
 
@@ -59,7 +59,7 @@ def study_key(name: str) -> str:
     ('training.learning_rate', 'data.exponent', 'time.end')
 
     Args:
-        name: With its table or without.
+        name: The name, with its table or without.
 
     Raises:
         InputError: No key goes by this name, or several do; the message offers the nearest.
@@ -87,12 +87,14 @@ def study_key(name: str) -> str:
 
 
 def nearest_key(name: str) -> str:
-    """Return the name of a key that was meant by one that is unknown; empty if none is near."""
+    """Return the nearest name of a key to an unknown one; empty if none is near."""
     return nearest(name, _known_names())
 
 
 def key_of(name: str) -> str:
-    """Return :func:`study_key`; also a table, ``inputs``, ``tasks``, ``time``, ``simulation``."""
+    """Return the full key as :func:`study_key` does; also ``inputs``, ``tasks`` and whole
+    tables.
+    """
     return _WHOLE[name] if name in _WHOLE else study_key(name)
 
 
@@ -103,7 +105,7 @@ def by_key(named: Mapping[str, Any]) -> dict[str, Any]:
         named: Values by names of keys or of whole tables.
 
     Raises:
-        InputError: See :func:`key_of`; or one key is there under two names.
+        InputError: See :func:`key_of`; or one key is given under two names.
     """
     values_by_key: dict[str, Any] = {}
     for name, value in named.items():

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 Gain = Annotated[float, Field(gt=0.0)]
 Sites = Annotated[int, Field(ge=2, le=4096)]
-# What a law says about them is checked by the law.
+# Lengths are checked by the law.
 Lengths = Annotated[Any, PlainValidator(lambda value: value)]
 
 
 class RingModel(InputModel):
     """Inputs of two laws on a ring, of mean 0 and variance 1; label 1 has the first, 0 the second.
 
-    As inputs of a study an example has either law with probability 1/2, and the teacher says what
-    it is taught.
+    As inputs of a study an example has either law with probability 1/2, and the teacher determines
+    the target.
     """
 
     DIMENSION: ClassVar[str] = "sites"

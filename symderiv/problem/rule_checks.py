@@ -1,4 +1,4 @@
-"""Checks of the keys of learning rules that need more than one key or read a formula."""
+"""Checks of the keys of learning rules that involve several keys or a formula."""
 
 from __future__ import annotations
 

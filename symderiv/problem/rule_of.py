@@ -15,12 +15,12 @@ from symderiv.problem.study import Study
 
 @dataclass(frozen=True)
 class StudyRule:
-    """A rule with its numbers.
+    """A learning rule with its numbers.
 
     Attributes:
-        rule: What the module is derived for.
-        parameters: Fields of its vector of parameters beyond those of plain descent, by name.
-        state: The same of its state at alpha = 0.
+        rule: The rule that the module is derived for.
+        parameters: Parameters of the module beyond those of plain descent, by name.
+        state: Fields of the module's state beyond those of plain descent, at alpha = 0, by name.
     """
 
     rule: LearningRule
@@ -29,7 +29,7 @@ class StudyRule:
 
 
 def rule_of(study: Study) -> StudyRule:
-    """Return the rule of a study; what is not derived together was refused when it was read."""
+    """Return the rule of a study; unsupported combinations were refused when it was read."""
     training = study.training
     trained = study.network.train_biases
     rule = LearningRule(
@@ -59,7 +59,7 @@ def rule_of(study: Study) -> StudyRule:
 
 
 def _no_velocities(rule: LearningRule) -> dict[str, np.ndarray]:
-    """Velocities at alpha = 0, and their overlaps."""
+    """Return the velocities at alpha = 0 and their overlaps, which are zero."""
     names = (*_OVERLAPS, "v_velocity", *(("b_velocity",) if rule.trained_biases else ()))
     return {name: np.zeros(()) for name in names if rule.momentum}
 

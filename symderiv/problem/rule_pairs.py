@@ -1,7 +1,7 @@
-"""Keys of a learning rule that are not derived together, refused when a study is read.
+"""Keys of a learning rule that cannot be combined, refused when a study is read.
 
-What can be stated can be derived: everything that is refused for the names of its keys is refused
-here, before anything is derived. SymPy is imported for losses that are no quadratic forms only.
+Every combination that is not refused here can be derived: refusals by the names of keys come before
+any derivation. SymPy is imported only for losses that are not quadratic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _APART = {
     for name, record in keys.RECORDS.items()
     if record.apart
 }
-"""Keys, and what each of them cannot be combined with."""
+"""Keys with the keys that they cannot be combined with."""
 
 
 class Stated(Protocol):
@@ -40,11 +40,11 @@ class Stated(Protocol):
 
     @property
     def rule_keys(self) -> tuple[str, ...]:
-        """The keys by which the rule is another one than plain descent."""
+        """The keys that make the rule differ from plain descent."""
 
     @property
     def data_model(self) -> DataModel | None:
-        """The inputs."""
+        """The inputs as a data model."""
 
     @property
     def base(self) -> Path:
@@ -52,7 +52,7 @@ class Stated(Protocol):
 
 
 def check_pairs(study: Stated) -> None:
-    """Refuse a study whose keys are not derived together.
+    """Refuse a study with keys that cannot be combined.
 
     Raises:
         InputError: two keys cannot be combined; the message has their full names.
@@ -66,7 +66,7 @@ def check_pairs(study: Stated) -> None:
 
 
 def _refused(study: Stated) -> Iterator[tuple[str, str]]:
-    """Yield pairs of keys of a study that are not derived together."""
+    """Yield pairs of keys of a study that cannot be combined."""
     training, given = study.training, _given(study)
     for key, others in _APART.items():
         for other in others:
@@ -79,7 +79,7 @@ def _refused(study: Stated) -> Iterator[tuple[str, str]]:
         if training.order != "full":
             yield "training.normalise", "training.order"
     heads = {_head(study, number) for number, task in enumerate(study.task) if task.teachers}
-    # idle heads keep their values, but a velocity would go on
+    # output weights of idle heads stay constant, but velocities would keep moving them
     trained = study.network.train_second_layer
     if training.momentum_rate is not None and trained and len(heads) > 1:
         several = "network.train_second_layer and several heads of task"
@@ -89,7 +89,9 @@ def _refused(study: Stated) -> Iterator[tuple[str, str]]:
 
 
 def _given(study: Stated) -> dict[str, str]:
-    """Return the keys of a study that change how weights move, each with the name for messages."""
+    """Return the keys of a study that change how weights move, by key with the name for
+    messages.
+    """
     keys = {key: key for key in study.rule_keys}
     for name in ("weight_decay", "second_layer_weight_decay"):
         if getattr(study.training, name):
@@ -101,13 +103,13 @@ def _given(study: Stated) -> dict[str, str]:
 
 
 def _head(study: Stated, number: int) -> int:
-    """Return the head of a task."""
+    """Return the number of the student's head of a task."""
     given = study.task[number].head
     return number if given is None else 0 if given == "shared" else int(given)
 
 
 def _check_inputs(study: Stated) -> None:
-    """Refuse inputs that a rule, or those of a task, do not go together with."""
+    """Refuse inputs that cannot be combined with a rule, or a task's inputs with the study's."""
     data = study.data_model
     several = data is not None and len(data.components) > 1
     if several and study.rule_keys:
@@ -147,7 +149,7 @@ def task_eigenvalues(
         eigenvalue, weight: the eigenvalue and weight of the study's inputs, shape (L,).
 
     Raises:
-        InputError: they do not belong to these eigenspaces; the message starts with the key.
+        InputError: they do not fit these eigenspaces; the message starts with the key.
     """
     key, given = f"task[{number}].data", study.task[number].data
     assert given is not None
@@ -207,7 +209,7 @@ def _fields_exist(
     target: str,
     masked: int,
 ) -> None:
-    """Nothing; raises as :func:`_check_loss`."""
+    """Raise the errors of :func:`_check_loss`, remembered by its arguments; return nothing."""
     from symderiv.learning.rule.learning_problem import learning_problem
     from symderiv.learning.rule.learning_rule import LearningRule
     from symderiv.learning.rule.loss import loss

@@ -29,8 +29,8 @@ ARRAYS = (
     "teacher_weights",
 )
 
-# Overlaps of vectors carry rounding of the order of 1e-16 per coordinate; files may come from
-# single-precision work. A covariance is refused when an eigenvalue is below minus this, relative.
+# Overlaps carry rounding errors of about 1e-16 per coordinate, and files may come from
+# single-precision work: a covariance is refused if its relative eigenvalue is below minus this.
 _CONE_TOLERANCE = 1e-7
 
 
@@ -127,9 +127,11 @@ class State(Shown):
         return pack_state(self.student_overlap, self.cross_overlap, self.student_weights)
 
     def with_flat(self, flat: np.ndarray) -> State:
-        """Return the same problem at another time, from a vector as :meth:`flat` gives it."""
+        """Return the state of the same problem at another time, from a vector as :meth:`flat` gives
+        it.
+        """
         Q_k, r_k, v = split_flat(flat, self.K, self.M, self.L)
-        # the integration keeps its own watch on the cone; a failed run may be outside
+        # the integration itself watches the cone; a failed run may be outside
         return unchecked_state(
             self.eigenvalue,
             self.weight,
@@ -204,8 +206,8 @@ class State(Shown):
                 "cross_overlap, teacher_overlap: must be zero where the eigenvalue is zero"
             )
         per_mode = _block(self.student_overlap, self.cross_overlap, self.teacher_overlap)
-        # the whole block first, which nearly always settles it: with tens of thousands of
-        # eigenvalues these checks are felt
+        # the whole block first, which nearly always suffices: with tens of thousands of eigenvalues
+        # these checks are slow
         suspects = (
             ()
             if first_outside(per_mode) is None
@@ -238,7 +240,7 @@ class State(Shown):
 
 
 def unchecked_state(*arrays: np.ndarray) -> State:
-    """Return a state of the given arrays, in the order of :data:`ARRAYS`, as they are."""
+    """Return a state of the given arrays, in the order of :data:`ARRAYS`, without checks."""
     state = object.__new__(State)
     for name, array in zip(ARRAYS, arrays, strict=True):
         object.__setattr__(state, name, array)
@@ -252,7 +254,7 @@ def _block(a: np.ndarray, b: np.ndarray, d: np.ndarray) -> np.ndarray:
 
 
 def first_outside(gram: np.ndarray) -> int | None:
-    """Index of the first matrix with an eigenvalue clearly below zero.
+    """Return the index of the first matrix with an eigenvalue clearly below zero, or None.
 
     Rows and columns are scaled to a unit diagonal first, so that small students next to large
     teachers are checked as strictly as the teachers.
@@ -262,7 +264,7 @@ def first_outside(gram: np.ndarray) -> int | None:
     scaled = gram / safe[:, :, None] / safe[:, None, :]
     tolerance = _CONE_TOLERANCE * gram.shape[-1]
     try:
-        # four times faster than eigenvalues, and all that is needed when nothing is wrong
+        # four times faster than eigenvalues, and sufficient for matrices that are fine
         np.linalg.cholesky(scaled + tolerance * np.eye(gram.shape[-1]))
         return None
     except np.linalg.LinAlgError:

@@ -42,15 +42,15 @@ from symderiv.problem.task_table import Task
 if TYPE_CHECKING:
     from symderiv.inputs import DataModel
 
-# Larger arrays stand in the text that results carry by their digest.
+# The text in results names larger arrays by their digest.
 _MOST_NUMBERS = 1000
 
-#: N of the independent coordinates that inputs are if nothing is said of them: vectors drawn there
-#: overlap by about 1/√N.
+#: The default number N of independent coordinates of inputs: vectors drawn there overlap by about
+# 1/√N.
 DEFAULT_DIMENSION = 1000
 
-#: Learning rate times the time for which a run goes on after its last task begins, if no end is
-#: given: networks with two hidden units leave their plateau at about half of it.
+#: The default end of a run: learning rate times the time after the beginning of its last task.
+# Networks with two hidden units leave their plateau at about half of it.
 DEFAULT_DURATION = 500.0
 
 
@@ -79,11 +79,11 @@ class Study(Table):
         context = info.context or {}
         self._base = Path(context.get("base", ""))
         if self.data is None and self.initial.state is None:
-            # not among the fields that are set, so that a state may bring a spectrum of its own
+            # not marked as set, so that a state may bring its own spectrum
             self.__dict__["data"] = Isotropic(DEFAULT_DIMENSION)
         timed = context.get("timed", True)
         if not self.time.given:
-            # neither is the end among them, so that it follows the learning rate of a changed copy
+            # not marked as set, so that a changed copy's learning rate sets the end anew
             self.__dict__["time"] = self.time.ending(self._default_end())
         if timed:
             _ = self.alpha
@@ -91,14 +91,14 @@ class Study(Table):
         return self
 
     def _default_end(self) -> float | None:
-        """Return the end of a run if none is given; None where nothing is learnt."""
+        """Return the default end of a run; None if nothing is learnt."""
         rate = self.training.learning_rate or self.second_layer_learning_rate
         begins = max((task.until or 0.0 for task in self.task), default=0.0)
         end = begins + DEFAULT_DURATION / rate if rate else math.inf
         return end if math.isfinite(end) else None
 
     def with_end(self) -> Self:
-        """Return the study with its default end as one that was given, for all runs of a grid."""
+        """Return the study with its default end marked as given, for all runs of a grid."""
         if self.time.given or self.time.end is None:
             return self
         return self.changed({"time.end": self.time.end})
@@ -109,7 +109,7 @@ class Study(Table):
         return self._base
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Copy as that of :class:`Table`, with the files where they were."""
+        """Return a copy as :class:`Table` does, with the same folder for files."""
         if not update:
             return super().model_copy(deep=deep)
         given = {name: getattr(self, name) for name in self.model_fields_set}
@@ -139,11 +139,11 @@ class Study(Table):
         return self.model_copy(update=tables)
 
     def by_default(self, *, started: bool = False, sized: bool = False) -> str:
-        """Return the values that the numbers of a run depend on and that nobody gave, as one line.
+        """Return, in one line, the default values on which the numbers of a run depend.
 
         Args:
-            started: a start was given, so that none is drawn.
-            sized: it was given by weights, which bring the dimension.
+            started: whether a start is given, so that none is drawn.
+            sized: whether it is given by weights, which determine the dimension.
         """
         defaults = {}
         if "learning_rate" not in self.training.model_fields_set:
@@ -231,17 +231,17 @@ class Study(Table):
 
     @property
     def second_layer_weight_decay(self) -> float:
-        """0 for a fixed second layer."""
+        """The second layer's weight decay; 0 for a fixed second layer."""
         return self.size("second_layer_weight_decay")
 
     def size(self, key: str) -> float:
-        """Return a number of [training] as it acts: 0 for output weights that are not trained."""
+        """Return the effective value of a number of [training]: 0 for untrained output weights."""
         fixed = key.startswith("second_layer") and not self.network.train_second_layer
         return 0.0 if fixed else self.training.size(key)
 
     @cached_property
     def rule_keys(self) -> tuple[str, ...]:
-        """The keys by which the rule is another one than plain descent of the squared loss."""
+        """The keys that make the rule differ from plain descent of the squared loss."""
         own = [
             f"{table}.{key}"
             for table, keys in RULE_KEYS.items()
@@ -252,7 +252,7 @@ class Study(Table):
 
     @property
     def stated(self) -> tuple[str, ...]:
-        """The keys by which the rule is nothing but its statement."""
+        """The keys of rules that consist of nothing but lines of their statement."""
         keys = (f"training.{key}" for key in STATED_KEYS)
         return tuple(key for key in keys if key in self.rule_keys)
 
@@ -285,12 +285,12 @@ class Study(Table):
             most_numbers: larger arrays are named by their digest.
         """
         tables = self.model_dump(mode="python", exclude_none=True)
-        # what makes no difference to plain descent is not said
+        # keys at values of plain descent are left out
         for table, keys in RULE_KEYS.items():
             for key in keys:
                 if f"{table}.{key}" not in self.rule_keys:
                     tables[table].pop(key, None)
-        # keep says it
+        # ``keep`` has its value
         del tables["training"]["dropout"]
         if not self.task:
             del tables["task"]
@@ -298,7 +298,7 @@ class Study(Table):
             if isinstance(value, Given):
                 small = value.numbers <= most_numbers
                 tables["data"][key] = value.value() if small else repr(value)
-        # a default next to what replaces it would be refused when read back
+        # defaults next to keys that replace them would be refused when read back
         for name, each in (("data", self.data), ("initial", self.initial), ("time", self.time)):
             for key in () if each is None else each.idle():
                 tables[name].pop(key, None)
@@ -308,10 +308,10 @@ class Study(Table):
         return tables
 
     def only_plain(self, what: str) -> None:
-        """Refuse another rule than plain descent of the squared loss, by its first key.
+        """Refuse any rule other than plain descent of the squared loss, by its first key.
 
         Args:
-            what: does not know other rules, in words.
+            what: the caller in words, which does not support other rules.
 
         Raises:
             InputError: the study has another rule.
@@ -341,7 +341,7 @@ class Study(Table):
         """Make the checks that need more than one key.
 
         Args:
-            drawn: vectors will be drawn, unless the study says otherwise.
+            drawn: whether vectors will be drawn, unless the study says otherwise.
         """
         for key, text in (
             ("activation", self.network.activation),
@@ -417,7 +417,7 @@ def parse_study(
     timed: bool = True,
     changes: Mapping[str, Any] | None = None,
 ) -> Study:
-    """Check the text of a study; ``base`` is the folder that files named in it are relative to.
+    """Check the text of a study; ``base`` is the folder to which file names in it are relative.
 
     Raises:
         InputError: not TOML, or a key or value is not acceptable; with a sweep, every combination
@@ -427,13 +427,13 @@ def parse_study(
 
 
 def with_values(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables of a study with other values of some keys, not checked.
+    """Return the tables of a study with other values of some keys, unchecked.
 
-    A key that is set is not swept any more, and keys that cannot stand beside it are taken out.
+    A key that is set is no longer swept, and keys that exclude it are removed.
 
     Args:
         raw: the tables.
-        changes: values by full keys; None takes a key out.
+        changes: values by full keys; None removes a key.
     """
     tables = dict(raw)
     if changes and isinstance(tables.get("sweep"), Mapping):
@@ -454,7 +454,7 @@ def with_values(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
 
 
 def _apart(key: str, other: str) -> bool:
-    """Return whether another key of the same table is not given together with a key."""
+    """Return whether a key of the same table excludes another one."""
     table, _, last = key.partition(".")
     records = record_of(key), record_of(f"{table}.{other}")
     pairs = zip(records, (other, last), strict=True)
@@ -470,7 +470,7 @@ def study_from_mapping(
     Args:
         raw: the tables.
         base: the folder that files named in them are relative to.
-        timed: refuse a study that does not say at which times results are wanted.
+        timed: whether a study without times of results is refused.
     """
     tables = dict(raw)
     sweep = _read_sweep(tables.pop("sweep", {}))
@@ -479,18 +479,18 @@ def study_from_mapping(
     if not sweep:
         return first
     for _ in studies:
-        pass  # every one is checked, none is kept
+        pass  # all are checked, none is kept
     return first.model_copy(update={"sweep": sweep})
 
 
 def expand_sweep(study: Study) -> list[tuple[str, Study]]:
     """Return one study per combination of [sweep], with a label such as ``distinct_eigenvalues=4``.
 
-    Combinations come in the order of the file, the last key varying fastest. A study without a
-    sweep gives itself with an empty label.
+    Combinations come in the order of the file, the last key varying fastest. Without a sweep the
+    study itself is returned with an empty label.
 
     Args:
-        study: Its combinations are checked here.
+        study: The study, whose combinations are checked here.
 
     Raises:
         InputError: A combination is not a study; the message has its label.
@@ -505,7 +505,7 @@ def expand_sweep(study: Study) -> list[tuple[str, Study]]:
 def _combined(
     tables: Mapping[str, Any], sweep: Mapping[str, list[Any]], base: Path, *, timed: bool
 ) -> Iterator[tuple[str, Study]]:
-    """Yield label and study of every combination, checked; progress is told where they are many."""
+    """Yield label and checked study of every combination; show progress if there are many."""
     count = math.prod(len(values) for values in sweep.values())
     with progress_bar("lines") as tell:
         for done, combination in enumerate(_combinations(sweep)):

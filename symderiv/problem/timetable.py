@@ -27,7 +27,7 @@ class Phase:
     Attributes:
         begin, end: times α.
         shares: the probability of each task that is taught; empty without tasks.
-        rate: what multiplies all learning rates, a number or a formula in ``alpha``.
+        rate: the factor of all learning rates, a number or a formula in ``alpha``.
     """
 
     begin: float
@@ -42,7 +42,7 @@ def timetable(study: Study) -> tuple[Phase, ...]:
     jumps = {0.0, end, *_jumps_of_schedule(study), *_ends_of_tasks(study)}
     cuts = sorted(jump for jump in jumps if 0.0 <= jump <= end)
     if len(cuts) == 1:
-        cuts *= 2  # nothing but the start is asked for
+        cuts *= 2  # only the start is asked for
     return tuple(
         Phase(begin, until, _shares(study, begin), _rate(study, begin))
         for begin, until in pairwise(cuts)
@@ -50,13 +50,13 @@ def timetable(study: Study) -> tuple[Phase, ...]:
 
 
 def study_at(study: Study, alpha: float) -> Study:
-    """Return the study whose rates, constant in time, are those of a study at a time.
+    """Return a study with constant rates, equal to those of a study at a time.
 
     The schedule is in the learning rates, and the teachers of the task that is taught right after
     ``alpha`` are the only ones with output weights.
 
     Raises:
-        InputError: no time, a mixture of tasks, or a task with inputs of its own.
+        InputError: the time is not valid, or the task is a mixture or has inputs of its own.
     """
     if not 0.0 <= alpha < math.inf:
         raise InputError(f"{alpha} is not a finite time >= 0", argument="alpha")
@@ -87,8 +87,7 @@ def numbered_tasks(study: Study) -> tuple[int, ...]:
 
 
 def heads(study: Study) -> dict[int, int]:
-    """Return the student's head of each task: its own, numbered as the task, unless the study says
-    more.
+    """Return the student's head of each task: its own with the number of the task by default.
 
     ``head = "shared"`` is head 0.
     """
@@ -126,7 +125,7 @@ def _jumps_of_schedule(study: Study) -> list[float]:
 
 
 def _shares(study: Study, begin: float) -> tuple[tuple[int, float], ...]:
-    """Return the shares of tasks that are taught right after ``begin``; the last has no end."""
+    """Return the shares of tasks taught right after ``begin``; the last phase has no end."""
     for number, task in enumerate(study.task):
         last = number == len(study.task) - 1
         if last or begin < (math.inf if task.until is None else task.until):

@@ -1,10 +1,10 @@
 r"""The mean change of slow vectors in one step at a state, by the definition of its increments.
 
-Slow vectors are given by coordinates in every eigenspace of the inputs, of which products are
+Slow vectors are given by coordinates in every eigenspace of the inputs, whose products are
 overlaps. The fields of an input are h = L z with independent standard normal z. As h is linear in
-z, the part of an increment F ξ/√N along the slow vectors is E[F zᵀ] L⁺ of those that h belongs to,
-times the eigenvalue; the rest of it is noise, which adds ρ E[F F'] to overlaps. No mean is known
-here: forces are averaged over points z that whoever asks has drawn, or laid out.
+z, the part of an increment F ξ/√N along the slow vectors is E[F zᵀ] L⁺ times their coordinates and
+the eigenvalue; the rest is noise, which adds ρ E[F F'] to overlaps. No mean is derived here: forces
+are averaged over points z that the caller has drawn, or chosen.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from symderiv.statement.stated_problem import Descent, Statement
 Floats = NDArray[np.float64]
 
 _RANK = 1e-9
-"""Directions of fields that are smaller than this part of the largest are none."""
+"""Directions of fields with singular values below this part of the largest are dropped."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,15 @@ class SlowState:
 
 @dataclass(frozen=True)
 class MeanStep:
-    """The increments of a step, averaged.
+    """The averaged increments of a step.
 
     Args:
-        state: Where.
+        state: The state before the step.
         drift: The drift of vectors by name, coordinates like those of the state.
-        noise: What the rest of increments adds to overlaps, by pair of names, shape (L,).
+        noise: The contribution of the noise in increments to overlaps, by pair of names, shape
+            (L,).
         scalars: Rates by name.
-        observables: The observables by name; ``"loss"`` is what descent descends.
+        observables: The observables by name; ``"loss"`` is the loss of all descents.
         whole: Whether weights move by amounts of order one, so that products of drifts count.
     """
 
@@ -76,7 +77,7 @@ class MeanStep:
     whole: bool
 
     def overlap_rate(self, first: str, second: str) -> Floats:
-        """Return what becomes of the overlaps of two vectors, one number for each class."""
+        """Return the rates of the overlaps of two vectors, one for each class."""
         one, other = (self.state.vectors[name] for name in (first, second))
         zero = np.zeros_like(one)
         by_one, by_other = (self.drift.get(name, zero) for name in (first, second))
@@ -85,11 +86,12 @@ class MeanStep:
 
 
 class Reading:
-    """A statement as functions of arrays."""
+    """A statement as numerical functions of arrays."""
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
-        #: Inputs as sums of independent ones of the same names, which tokens are not: factors.
+        #: Coefficients of inputs as sums of independent inputs of the same names (tokens are
+        # correlated).
         self.shares = _shares_of(statement)
         self.means = statement.symbols.of(Mean)
         loss = [each.loss for each in statement.lines if isinstance(each, Descent)]
@@ -111,7 +113,7 @@ class Reading:
 
     @cached_property
     def forces(self) -> dict[str, list[str]]:
-        """The independent inputs along which vectors move, by vector."""
+        """The independent inputs along which each vector moves, by vector."""
         forces: dict[str, list[str]] = {}
         for kind, name, other in self._entries:
             if kind == "input":
@@ -120,7 +122,7 @@ class Reading:
 
     @cached_property
     def symbols(self) -> list[sp.Symbol]:
-        """All symbols of all expressions."""
+        """All symbols that occur in increments."""
         symbols = set().union(*(each.free_symbols for each in self._entries.values()))
         return sorted(symbols, key=str)
 
@@ -160,7 +162,9 @@ class Reading:
 
     @cached_property
     def functions(self) -> Mapping[bool, tuple[list[tuple[str, str, str]], Any]]:
-        """The averages that coefficients need first, then all else: keys and what computes them."""
+        """For averages in coefficients (True) and all else (False): keys, and the function that
+        computes them.
+        """
         functions = {}
         for first in (True, False):
             keys = [key for key in self._entries if (key[0] == "mean") is first]
@@ -171,7 +175,7 @@ class Reading:
 
     @cached_property
     def kinks(self) -> set[sp.Expr]:
-        """Expressions at whose zeros increments are not smooth, and other kinks in them."""
+        """Expressions without kinks at whose zeros increments are not smooth."""
         kinks: set[sp.Expr] = set()
         for value in self._entries.values():
             for each in value.atoms(*ROUGH):
@@ -180,7 +184,7 @@ class Reading:
 
 
 def _shares_of(statement: Statement) -> dict[str, dict[str, float]]:
-    """Return every input as a sum of independent inputs, by name: the roots of correlations."""
+    """Return every input as a sum of independent inputs, by name, by a root of the correlations."""
     shares: dict[str, dict[str, float]] = {}
     for inputs in statement.inputs:
         names = [atom.name for atom in inputs.atoms]
@@ -195,7 +199,7 @@ def _shares_of(statement: Statement) -> dict[str, dict[str, float]]:
 
 
 def _without_kinks(place: sp.Expr) -> set[sp.Expr]:
-    """Return the expression with all values of what jumps or bends in it."""
+    """Return an expression with every kink and jump in it resolved to each of its values."""
     inner = next(iter(place.atoms(*ROUGH)), None)
     if inner is None:
         return {place}
@@ -211,7 +215,9 @@ def _without_kinks(place: sp.Expr) -> set[sp.Expr]:
 
 
 class StateFrame:
-    """A statement at a state: independent standard normal variables z and increments in them."""
+    """A statement at a state: increments as functions of independent standard normal
+    variables z.
+    """
 
     def __init__(self, reading: Reading, state: SlowState) -> None:
         self.reading, self.state = reading, state
@@ -226,11 +232,12 @@ class StateFrame:
                 self._numbers[symbol] = state.numbers[str(symbol)]
             elif symbol in parameters:
                 self._numbers[symbol] = float(parameters[symbol])
-        #: Rows of fields of an input in z, and the vectors that they are of, by input.
+        #: Rows of coefficients of z for the fields of an input, and the vectors of these fields, by
+        # input.
         self.rows: dict[str, tuple[Floats, list[str]]] = {}
-        #: Rows of z in the coordinates of an input, shape (rank, L, n), by input.
+        #: Directions of z in the coordinates of an input, shape (rank, L, n), by input.
         self.axes: dict[str, Floats] = {}
-        #: Where z of an input begins, by input.
+        #: The index of the first variable z of each input.
         self.places: dict[str, int] = {}
         self.dimension = 0
         names: dict[tuple[str, str], dict[str, None]] = {}
@@ -243,11 +250,11 @@ class StateFrame:
         self.dimension += len(reading.gaussian_latents)
 
     def _turned(self, atom: str, source: str, names: list[str]) -> None:
-        """Give the fields of an independent input their variables."""
+        """Express the fields of an independent input by standard normal variables."""
         size = np.sqrt(self.state.weight * self.state.of_inputs(source))[:, None]
         whole = np.array([(size * self.state.vectors[name]).ravel() for name in names])
         left, values, right = np.linalg.svd(whole, full_matrices=False)
-        # signs that do not jump from state to state, as points of lattices are not even
+        # signs must not flip between states, as lattice points are not symmetric
         sign = np.sign(np.take_along_axis(left, np.abs(left).argmax(axis=0)[None], 0))
         left, right = left * sign, right * sign.T
         rank = int((values > _RANK * values[0]).sum())
@@ -271,7 +278,9 @@ class StateFrame:
         return row
 
     def polynomial(self, first: int = 0) -> list[bool]:
-        """Return whether increments are polynomials of second degree at most of z, from one on."""
+        """Return for each z from ``first`` on whether increments are quadratic
+        polynomials in it.
+        """
         points = np.random.default_rng(3).normal(size=(5, self.dimension))
         averages = dict.fromkeys(self.reading.means, 1.0)
         flat = []
@@ -288,7 +297,7 @@ class StateFrame:
     def kinks(self) -> Floats | None:
         """Return rows (a, c) of the planes a·z + c = 0 where increments are not smooth.
 
-        None if they are not smooth on other surfaces.
+        None if they are not smooth on surfaces that are not planes.
         """
         random = {*self.reading.fields, *self.reading.gaussian_latents}
         values, _ = self.reading.combinations
@@ -305,7 +314,9 @@ class StateFrame:
         return np.array(planes).reshape(len(planes), self.dimension + 1)
 
     def _planes(self, place: sp.Expr, symbols: Sequence[sp.Symbol]) -> list[Floats] | None:
-        """Return the planes on which an expression vanishes, None if it does elsewhere."""
+        """Return the planes on which an expression vanishes; None if it vanishes on other
+        surfaces.
+        """
         if not symbols:
             return []
         slopes = [sp.diff(place, each) for each in symbols]
@@ -327,7 +338,7 @@ class StateFrame:
         return planes
 
     def mean_steps(self, z: Floats, weights: Floats) -> tuple[MeanStep, MeanStep]:
-        """Return the averaged increments, and the same without the noise of random forces.
+        """Return the averaged increments, and those without the noise of random forces.
 
         Args:
             z: Points, shape (P, dimension).
@@ -359,7 +370,7 @@ class StateFrame:
     def values(
         self, z: Floats, first: bool, averages: Mapping[sp.Symbol, float]
     ) -> dict[tuple[str, str, str], Floats]:
-        """Return what is averaged, by combination of finite latents and point."""
+        """Return the integrands, by combination of finite latents and point."""
         reading = self.reading
         values, chance = reading.combinations
         latents = dict(zip(reading.finite_latents, values[:, :, None], strict=True))
@@ -414,7 +425,7 @@ class StateFrame:
 
 
 def _constrained(step: MeanStep, statement: Statement) -> MeanStep:
-    """Return the step with what constraints take back: half of what they forbid."""
+    """Return the step after constraints, which remove half of the forbidden change."""
     state, drift = step.state, dict(step.drift)
     for constraint in statement.constraints:
         members = constraint.moved([v for v in constraint.vectors if v.name in step.drift])

@@ -10,9 +10,9 @@ from symderiv.foundation.errors import InputError
 
 
 class BatchMean(sp.Function):  # type: ignore[misc]
-    """The mean of an expression over the examples of a step; only in statements as they are made.
+    """The mean of an expression over the examples of a step; it occurs only in statements as made.
 
-    A step is linear in such means, so that what they are means of says all.
+    As a step is linear in such means, they can be replaced by their arguments.
     """
 
     nargs = 1
@@ -22,15 +22,16 @@ class BatchMean(sp.Function):  # type: ignore[misc]
 def of_one_example(
     expression: sp.Expr, is_random: Callable[[sp.Symbol], bool], where: str
 ) -> sp.Expr:
-    """Return an expression that is linear in means over a batch, in terms of one example.
+    """Return an expression that is linear in means over a batch, with the means replaced by one
+    example.
 
     Args:
-        expression: As it was stated.
+        expression: The expression as stated.
         is_random: Whether a symbol differs from example to example.
         where: The statement, for messages.
 
     Raises:
-        InputError: It is not linear in such means, or an example stands outside of them.
+        InputError: It is not linear in such means, or an example occurs outside of them.
     """
     means = expression.atoms(BatchMean)
     places = {mean: sp.Dummy(real=True) for mean in means}

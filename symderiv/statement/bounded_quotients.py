@@ -1,4 +1,4 @@
-"""Quotients of exponentials in forms that stay numbers where an exponential is infinite."""
+"""Quotients of exponentials in forms that stay finite where an exponential overflows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import sympy as sp
 
 
 def with_bounded_quotients(expression: sp.Expr) -> sp.Expr:
-    """Return an expression in which exponentials above sums of them stand in these sums.
+    """Return an expression in which exponentials are cancelled against sums of them in a
+    denominator.
 
-    exp(2u)/(1 + exp(u))² becomes 1/(1 + exp(-u))²: where exp(u) is infinite, the first is not a
-    number. So do the products of probabilities of a softmax.
+    exp(2u)/(1 + exp(u))² becomes 1/(1 + exp(-u))²: where exp(u) overflows, the first is not a
+    number. The same is done for products of probabilities of a softmax.
     """
     return expression.replace(sp.Mul, _bounded_product)
 
@@ -38,8 +39,8 @@ def _bounded_product(*factors: sp.Expr) -> sp.Expr:
 
 
 def _terms_of(total: sp.Expr) -> dict[sp.Expr, sp.Expr]:
-    """Return the numbers in front of exponentials in a sum of them, by exponents, 0 for a number;
-    nothing if it is not one or may vanish.
+    """Return the coefficients of a sum of exponentials by their exponents, 0 for a constant; empty
+    if it is not such a sum, or a coefficient is not positive.
     """
     terms = {}
     for term in sp.Add.make_args(total):
@@ -51,14 +52,14 @@ def _terms_of(total: sp.Expr) -> dict[sp.Expr, sp.Expr]:
 
 
 def _divided(terms: Mapping[sp.Expr, sp.Expr], share: sp.Expr) -> sp.Expr:
-    """Return a sum of exponentials divided by the exponential of one of the exponents."""
+    """Return a sum of exponentials divided by the exponential of ``share``."""
     return sp.Add(*(number * sp.exp(sp.expand(each - share)) for each, number in terms.items()))
 
 
 def _shares(
     exponent: sp.Expr, exponents: Sequence[sp.Expr], most: int
 ) -> tuple[sp.Expr, ...] | None:
-    """Return at most so many exponents whose sum is the one that is given; None for no such."""
+    """Return at most ``most`` exponents that add up to the given one, or None."""
     moving = [each for each in exponents if each != 0]
     for count in range(1, min(most, 4) + 1):
         for shares in itertools.combinations_with_replacement(moving, count):

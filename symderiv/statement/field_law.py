@@ -1,4 +1,4 @@
-"""The joint law of the fields of one step: which are correlated, and by which overlaps."""
+"""The joint law of the fields of one step: which are correlated, and their covariances."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from symderiv.statement.vector_expressions import FreshInput, SlowVector
 class VectorCovariance:
     """The covariance Σ_k w_k ρ_k O_k of the fields of two vectors with the inputs of one name.
 
-    With several names all their eigenvalues are factors.
+    With several names, ρ_k is the product of their eigenvalues.
     """
 
     inputs: tuple[str, ...]
@@ -31,12 +31,12 @@ class VectorCovariance:
 
 @dataclass(frozen=True)
 class Case:
-    """One combination of components of the inputs that are mixtures.
+    """One combination of components of those inputs that are mixtures.
 
     Args:
         probability: The probability of the combination; 1 where no inputs are mixtures.
         symbols: The register.
-        atoms: Inputs of a component by the inputs that they are.
+        atoms: The inputs of the components by the mixtures that they replace.
     """
 
     probability: sp.Expr
@@ -44,7 +44,7 @@ class Case:
     atoms: Mapping[FreshInput, FreshInput] = field(default_factory=dict)
 
     def of(self, expression: sp.Expr) -> sp.Expr:
-        """Return an expression with its fields being those of the components."""
+        """Return an expression with the fields of mixtures replaced by those of the components."""
         renamed: dict[sp.Symbol, sp.Symbol] = {}
         for symbol in expression.free_symbols if self.atoms else ():
             meaning = self.symbols.meaning.get(symbol)
@@ -53,7 +53,7 @@ class Case:
         return expression.xreplace(renamed)
 
     def change(self, change: StatedChange) -> StatedChange:
-        """Return a change along and of the inputs of the components."""
+        """Return a change with the inputs of mixtures replaced by those of the components."""
         inputs = {self.atoms.get(atom, atom): self.of(f) for atom, f in change.inputs.items()}
         return StatedChange(inputs, {v: self.of(g) for v, g in change.vectors.items()})
 
@@ -62,8 +62,8 @@ class FieldLaw:
     """The law of fields and latents of a statement.
 
     Fields are centred Gaussian; those of one input have the covariance of their vectors, those of
-    tokens that times the correlation of the tokens; everything else is independent. Inputs that
-    are mixtures are Gaussian given their component, which is inputs of its own: their name, two
+    tokens that times the correlation of the tokens; everything else is independent. Mixtures are
+    Gaussian given their component; components are inputs of their own, named by the mixture, two
     underscores and a number.
     """
 
@@ -71,19 +71,19 @@ class FieldLaw:
         self.statement = statement
         self.symbols = statement.symbols
         self._inputs = {each.name: each for each in statement.inputs}
-        #: Components of inputs that are mixtures, with their probabilities, by name.
+        #: Components of mixtures, with their probabilities, by name.
         self.mixtures = {
             each.name: components for each in statement.inputs if (components := _components(each))
         }
         for parts in self.mixtures.values():
             self._inputs |= {part.name: part for _, part in parts}
-        #: Arguments of steps in time by the symbols that stand for them, 1 after and 0 before.
+        #: Arguments of jumps in time by their symbols, which are 1 after and 0 before the jump.
         self.jumps: dict[sp.Symbol, sp.Expr] = {}
-        #: Covariances that are no plain overlaps, by symbol.
+        #: Covariances that are not overlaps themselves, by symbol.
         self.covariances: dict[sp.Symbol, VectorCovariance] = {}
 
     def with_inputs(self, statement: Statement) -> FieldLaw:
-        """Return the same law with inputs whose models are of the same kinds, none a mixture."""
+        """Return the law for inputs with other models of the same kinds; none may be a mixture."""
         law = copy.copy(self)
         law.statement = statement
         law._inputs = {each.name: each for each in statement.inputs}
@@ -91,7 +91,7 @@ class FieldLaw:
 
     @property
     def gaussian_inputs(self) -> tuple[Inputs, ...]:
-        """Inputs that are Gaussian: components in place of mixtures."""
+        """The Gaussian inputs, with components in place of mixtures."""
         return tuple(each for name, each in self._inputs.items() if name not in self.mixtures)
 
     @cached_property
@@ -106,7 +106,8 @@ class FieldLaw:
         return tuple(cases)
 
     def timed(self, expression: sp.Expr) -> sp.Expr:
-        """Return an expression with a symbol for every step in time, which steps of runs end at.
+        """Return an expression with a symbol for every jump in time; integration stops at these
+        times.
 
         Raises:
             NotClosed: It jumps at a time that is not the root of a linear equation.
@@ -131,10 +132,10 @@ class FieldLaw:
         return expression.xreplace(named)
 
     def told(self, expressions: Iterable[sp.Expr]) -> str:
-        """Return a text that is another one wherever averages of these expressions may be others.
+        """Return a text that determines the averages of these expressions, as a cache key.
 
-        It says what their symbols are, how inputs correlate, and in which order vectors were
-        declared; not what numbers parameters and eigenvalues are.
+        It contains the meanings of their symbols, the correlations of inputs and the order of
+        vectors, but not the values of parameters and eigenvalues.
         """
         symbols = sorted(set().union(*(e.free_symbols for e in expressions)), key=str)
         meanings = [
@@ -154,8 +155,8 @@ class FieldLaw:
     def covariances_in(
         self, expressions: Iterable[sp.Expr]
     ) -> set[tuple[tuple[str, ...], str, str]]:
-        """Return names of inputs (none for an overlap) and of vectors for each covariance that
-        occurs.
+        """Return the names of inputs (none for an overlap) and vectors of each covariance in
+        expressions.
         """
         found = set()
         for symbol in set().union(*(e.free_symbols for e in expressions)):
@@ -166,7 +167,7 @@ class FieldLaw:
         return found
 
     def know_covariances(self, names: Iterable[tuple[tuple[str, ...], str, str]]) -> None:
-        """Give the symbols of these covariances their meaning."""
+        """Register the symbols of these covariances."""
         vectors = {vector.name: vector for vector in self.statement.vectors}
         for inputs, first, second in names:
             self.covariance_of_vectors(inputs, vectors[first], vectors[second])
@@ -195,7 +196,9 @@ class FieldLaw:
         return inputs.correlation[first.position, second.position]
 
     def trace(self, *inputs: str) -> sp.Expr:
-        """Return the mean eigenvalue tr Ω/N of an input covariance, of a product for several."""
+        """Return the mean eigenvalue tr Ω/N of the covariance of inputs, or of a product of
+        several.
+        """
         names = sorted(name for name in inputs if not self.isotropic(name))
         if not names:
             return sp.S.One
@@ -212,7 +215,7 @@ class FieldLaw:
         """Return the covariance of w·ξ/√N and v·ξ/√N: the overlap itself for isotropic inputs.
 
         Args:
-            inputs: A name, or several for the mean of the product of their eigenvalues.
+            inputs: The name of inputs, or several names for a product of their eigenvalues.
             first, second: w and v.
         """
         given = (inputs,) if isinstance(inputs, str) else inputs
@@ -281,14 +284,14 @@ class FieldLaw:
         return latents
 
     def blocks(self, symbols: Iterable[sp.Symbol]) -> list[set[sp.Symbol]]:
-        """Return the symbols in sets that are independent of each other."""
+        """Return the symbols grouped into mutually independent sets."""
         blocks: dict[tuple[str, int], set[sp.Symbol]] = {}
         for symbol in symbols:
             blocks.setdefault(self.block(symbol), set()).add(symbol)
         return list(blocks.values())
 
     def block(self, symbol: sp.Symbol) -> tuple[str, int]:
-        """Return the name of the independent set that a Gaussian symbol belongs to."""
+        """Return the key of the independent set that a Gaussian symbol belongs to."""
         meaning = self.symbols.meaning[symbol]
         if isinstance(meaning, Latent):
             return meaning.name, -1
@@ -301,11 +304,10 @@ class FieldLaw:
 
 
 def _components(inputs: Inputs) -> tuple[tuple[sp.Expr, Inputs], ...]:
-    """Return probabilities and components of inputs that are a mixture, nothing for others.
+    """Return probabilities and components of a mixture; nothing for other inputs.
 
     Raises:
-        NotClosed: The components are no Gaussian laws of the inputs, or those of examples of an
-            episode.
+        NotClosed: The components are not Gaussian, or the inputs are examples of an episode.
     """
     if getattr(inputs.model, "model", "") != "gaussian-mixture":
         return ()
@@ -334,7 +336,7 @@ def _components(inputs: Inputs) -> tuple[tuple[sp.Expr, Inputs], ...]:
 
 
 def _component(correlation: sp.ImmutableMatrix, start: int) -> int:
-    """Return the smallest token that is connected to one by correlations that are not zero."""
+    """Return the smallest token connected to one by a chain of nonzero correlations."""
     seen, pending = {start}, [start]
     while pending:
         row = pending.pop()

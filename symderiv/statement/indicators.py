@@ -19,8 +19,8 @@ def indicator(condition: Any) -> sp.Expr:
             array of conditions means that all of them hold.
 
     Raises:
-        InputError: A condition of another kind; an equation of expressions that are no signs has
-            probability zero.
+        InputError: The condition is of another kind; an equation of expressions that are not signs
+            has probability zero.
     """
     if isinstance(condition, np.ndarray):
         return sp.Mul(*(indicator(each) for each in condition.ravel()))
@@ -51,7 +51,7 @@ def indicator(condition: Any) -> sp.Expr:
 
 
 def without_pieces(expression: sp.Expr) -> sp.Expr:
-    """Return an expression with steps in place of ``Piecewise``."""
+    """Return an expression with step functions in place of ``Piecewise``."""
 
     def steps(*pieces: sp.Tuple) -> sp.Expr:
         total, left = sp.S.Zero, sp.S.One
@@ -64,10 +64,10 @@ def without_pieces(expression: sp.Expr) -> sp.Expr:
 
 
 def after_jumps(expression: sp.Expr, now: sp.Symbol) -> sp.Expr:
-    """Return an expression that has its value after a jump in time at the very time of it.
+    """Return an expression that at the time of a jump has its value after the jump.
 
-    Equations have that value, too. What jumps with a field has the middle there, with probability
-    zero.
+    The equations use that value, too. At a jump in a field, which has probability zero, the value
+    stays the middle one.
 
     Args:
         expression: A part of a step.
@@ -90,9 +90,10 @@ def after_jumps(expression: sp.Expr, now: sp.Symbol) -> sp.Expr:
 
 
 def kinks_as_steps(expression: sp.Expr, is_random: Callable[[sp.Expr], object]) -> sp.Expr:
-    """Return an expression with steps in place of kinks of random numbers inside of other kinks.
+    """Return an expression in which kinks of random numbers inside of other kinks are written by
+    steps.
 
-    Where the outer one has its kink is then the zero of an affine function on each side of a step.
+    The outer kink is then at the zero of an affine function on each side of a step.
     """
 
     def steps(inner: sp.Expr) -> sp.Expr:
@@ -117,8 +118,8 @@ def kinks_as_steps(expression: sp.Expr, is_random: Callable[[sp.Expr], object]) 
 def unnested(expression: sp.Expr, is_random: Callable[[sp.Expr], object]) -> sp.Expr:
     """Return a sum in which no sign or step of random numbers is inside of another function.
 
-    f(sign(u), v) is f(1, v) where u is positive and f(-1, v) where it is negative, so that all
-    that is left are functions of affine combinations if f(1, v), f(-1, v) and u are such.
+    f(sign(u), v) is f(1, v) where u is positive and f(-1, v) where it is negative, so that only
+    functions of affine combinations remain if f(1, v), f(-1, v) and u are such functions.
     """
     total = sp.S.Zero
     for term in sp.Add.make_args(expression):

@@ -32,7 +32,7 @@ from symderiv.statement.vector_expressions import (
     as_expression,
 )
 
-_MOST = 64  # vectors, tokens or examples under one name: equations are written out for each
+_MOST = 64  # limit per name: equations are written out for each member
 _KINDS = ("sphere", "orthonormal")
 _ORDERS = ("full", "small-learning-rate")
 
@@ -163,7 +163,7 @@ class Language:
         return atoms
 
     def _law_of(self, model: Any) -> Any:
-        """Return the input model that is meant; a statement alone does not ask what it is."""
+        """Return the input model for a user's argument; here it stays as it is."""
         return model
 
     def vectors(self, name: str, number: int | None = None, fixed: bool = False) -> Any:
@@ -283,8 +283,8 @@ class Language:
         Args:
             loss: An expression in fields, overlaps, scalars, latents and parameters.
             rates: For every family, vector or scalar that is trained, its learning rate.
-            velocity: What gains the step in place of what the gradient is taken by, e.g.
-                ``{w: U}``; how w follows U is for ``update`` to say.
+            velocity: The variables that take the step in place of those of the gradient, e.g.
+                ``{w: U}``; state with ``update`` how w follows U.
 
         Raises:
             InputError: A symbol that belongs to nothing, a target that cannot move.
@@ -431,7 +431,7 @@ class Language:
         self._add(Descent(expression, read, sign, moved))
 
     def _velocities(self, given: Mapping[Any, Any], where: str) -> dict[Any, Any]:
-        """Return pairs of what a gradient is taken by and what it moves."""
+        """Return each target of the gradient with its velocity, which the step changes instead."""
         pairs: dict[Any, Any] = {}
         for key, value in given.items():
             members, moved = self._members(key, where), self._members(value, where)
@@ -447,13 +447,13 @@ class Language:
         return pairs
 
     def _stated(self, expression: sp.Expr, where: str) -> sp.Expr:
-        """Return an expression of a step whose symbols are known, in terms of one example."""
+        """Return a checked expression of a step in terms of one example."""
         if expression.has(BatchMean) or any(each.batch_ratio for each in self._inputs):
             expression = of_one_example(expression, self._symbols.is_random, where)
         return self._symbols.checked(expression, where)
 
     def _ratio(self, given: Any, size: int | None) -> sp.Expr | None:
-        """Return c of a batch of cN examples."""
+        """Return the ratio c of a batch of cN examples, or None."""
         if given is None:
             return None
         if size is not None:
@@ -472,13 +472,13 @@ class Language:
     def _add(self, line: Descent | Update) -> None:
         from symderiv.statement.stated_problem import changes_of
 
-        changes = changes_of(line, self._symbols)  # refuses now what cannot be derived later
+        changes = changes_of(line, self._symbols)  # fails now rather than at the derivation
         if self.statement.batch_ratio is not None:
             self._check_once(changes.values())
         self._lines.append(line)
 
     def _check_once(self, changes: Iterable[StatedChange]) -> None:
-        """Refuse inputs outside of a batch with a factor that differs from example to example."""
+        """Refuse inputs drawn once per step whose factor differs from example to example."""
         for change in changes:
             for atom, factor in change.inputs.items():
                 random = any(map(self._symbols.is_random, factor.free_symbols))
@@ -489,7 +489,7 @@ class Language:
                     )
 
     def _targets(self, given: Mapping[Any, Any], where: str) -> list[tuple[Any, Any]]:
-        """Return pairs of one vector or scalar and its value."""
+        """Return pairs of one vector or scalar and its change."""
         if not isinstance(given, Mapping) or not given:
             raise InputError(f"{where}: give a dictionary {{w: …}} of what changes and how")
         pairs: list[tuple[Any, Any]] = []
@@ -531,7 +531,7 @@ def _nothing(_: sp.Expr) -> sp.Expr:
 
 
 def _spread(value: Any, size: int, where: str) -> list[Any]:
-    """Return one value for each member."""
+    """Return a list with one value for each member."""
     if isinstance(value, SlowVectors):
         value = value.array
     if isinstance(value, np.ndarray | list | tuple) and np.asarray(value, dtype=object).ndim:
@@ -560,7 +560,7 @@ def _count(number: Any, argument: str, most: int = _MOST) -> int | None:
 
 
 def _correlation(given: Any, length: int | None) -> sp.ImmutableMatrix | None:
-    """Return the correlations of tokens, as they were given or none."""
+    """Return the correlations of tokens as a checked matrix, or None."""
     if given is None:
         return None
     if length is None:

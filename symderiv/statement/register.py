@@ -55,13 +55,13 @@ class Latent:
 
     @property
     def values(self) -> tuple[tuple[sp.Expr, Fraction], ...]:
-        """Values and probabilities; none for a Gaussian one."""
+        """Values and probabilities; empty for a Gaussian latent."""
         return () if isinstance(self.law, str) else self.law
 
 
 @dataclass(frozen=True)
 class LearningTime:
-    """The time α, steps over N; whole steps where these are batches of cN examples."""
+    """The time α, steps over N; the number of steps if these are batches of cN examples."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Mean:
     """An average over a fresh example at the present state, a number that changes slowly.
 
     Args:
-        expression: What is averaged.
+        expression: The averaged expression.
     """
 
     expression: sp.Expr
@@ -79,7 +79,9 @@ Meaning = Field | Overlap | Size | Latent | LearningTime | Mean
 
 
 class Symbols:
-    """Meanings of the symbols of a system; made as expressions are built, never changed after."""
+    """The meanings of the symbols of a system; entries are added as expressions are built and never
+    changed.
+    """
 
     def __init__(self) -> None:
         self._taken: dict[str, str] = {}
@@ -93,7 +95,7 @@ class Symbols:
         """Reserve a name for a vector, an input, a scalar, a latent or a parameter.
 
         Raises:
-            InputError: The name is no identifier, is taken or is one that symderiv uses itself.
+            InputError: The name is not an identifier, is taken, or is reserved.
         """
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
             raise InputError(
@@ -107,11 +109,11 @@ class Symbols:
         return name
 
     def knows(self, name: str) -> bool:
-        """Return whether a name stands for something already."""
+        """Return whether a name is taken."""
         return name in self._taken
 
     def declared(self, vectors: Iterable[SlowVector]) -> None:
-        """Note the order of declaration of vectors."""
+        """Record the order of declaration of vectors."""
         for vector in vectors:
             self._order[vector.name] = len(self._order)
             self._atoms[vector.name] = vector
@@ -140,10 +142,10 @@ class Symbols:
         return symbol
 
     def recalled(self, name: str) -> None:
-        """Make the symbol that a name stands for, where it is one of an inner product.
+        """Recreate the symbol of an inner product, or of time, from its name.
 
-        Names are those that :meth:`product` gives, and ``alpha`` where nothing else has that
-        name; others are left alone.
+        Names are those that :meth:`product` gives, and ``alpha`` if nothing else has that name;
+        other names are ignored.
         """
         if name == "alpha" and name not in self._taken:
             self.time()
@@ -155,7 +157,7 @@ class Symbols:
             self.product(atoms[0], atoms[1])
 
     def known(self, atoms: Iterable[Atom]) -> None:
-        """Note inputs and vectors by name."""
+        """Register inputs and vectors by name."""
         self._atoms |= {atom.name: atom for atom in atoms}
 
     def latent(self, latent: Latent) -> sp.Symbol:
@@ -183,14 +185,14 @@ class Symbols:
         return symbol
 
     def of_one(self, expression: sp.Expr) -> sp.Expr:
-        """Return an expression about examples of episodes as one about their first copies."""
+        """Return an expression with examples of episodes replaced by their first copies."""
         for atom in self._atoms.values():
             if isinstance(atom, Episode):
                 expression = self.in_copy(expression, atom, atom.copies[0])
         return expression
 
     def in_copy(self, expression: sp.Expr, episode: Episode, copy: FreshInput) -> sp.Expr:
-        """Return an expression about an example of an episode as one about one of its copies."""
+        """Return an expression with the example of an episode replaced by one of its copies."""
         renamed: dict[sp.Symbol, sp.Symbol] = {}
         for symbol in expression.free_symbols:
             meaning = self.meaning.get(symbol)
@@ -202,11 +204,12 @@ class Symbols:
         return expression.xreplace(renamed)
 
     def checked(self, expression: sp.Expr, where: str) -> sp.Expr:
-        """Return the expression, steps for its pieces, if all its symbols belong to the system.
+        """Return the expression, with steps in place of ``Piecewise``, if all its symbols are
+        known.
 
         Raises:
-            InputError: A symbol is unknown (the message offers the nearest name), or an example
-                of an episode stands outside of its sum, mean or all.
+            InputError: A symbol is unknown (the message offers the nearest name), or an example of
+                an episode occurs outside of its sum, mean or all.
         """
         for symbol in sorted(expression.free_symbols, key=str):
             meaning = self.meaning.get(symbol)

@@ -12,16 +12,16 @@ _JUMPS = (sp.Heaviside, sp.sign)
 
 
 def gaps_of(rough: sp.Expr) -> list[sp.Expr]:
-    """Return the expressions at whose zeros one of these functions is not smooth."""
+    """Return the expressions at whose zeros a function with kinks or jumps is not smooth."""
     if isinstance(rough, sp.Max | sp.Min):
         return [a - b for n, a in enumerate(rough.args) for b in rough.args[:n]]
     return [rough.args[0]]
 
 
 def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
-    """Return the derivative by a symbol, without delta functions whose factors vanish there.
+    """Return the derivative by a symbol, without delta functions whose cofactors vanish there.
 
-    (x H(x))' is H(x), and no x δ(x) is left of it: delta functions stay only where a force jumps.
+    (x H(x))' is H(x) without x δ(x): delta functions remain only where a force jumps.
     """
     if not any(e.has(symbol) for e in expression.atoms(*ROUGH)):
         return sp.diff(expression, symbol)
@@ -33,7 +33,7 @@ def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
 
 
 def _terms(expression: sp.Expr) -> Iterator[sp.Expr]:
-    """Return the terms of a sum, with factors written out that have delta functions in them."""
+    """Yield the terms of a sum, with factors that contain delta functions expanded."""
     for term in sp.Add.make_args(expression):
         inside = next(
             (f for f in sp.Mul.make_args(term) if f.is_Add and f.has(sp.DiracDelta)), None
@@ -47,11 +47,11 @@ def _terms(expression: sp.Expr) -> Iterator[sp.Expr]:
 
 
 def _idempotent(expression: sp.Expr) -> sp.Expr:
-    """Return the expression with one jump for each plane in a product, which is written out where
-    that needs it.
+    """Return the expression with at most one jump per plane in each product, expanded where
+    necessary.
 
-    A jump of two factors is what the product rule says with their values in the middle, one of
-    three is not: sign(x)^3 is sign(x).
+    The product rule with middle values is right for two factors with a jump at one plane, but not
+    for three: sign(x)^3 is sign(x).
     """
     steps = expression.atoms(sp.Heaviside)
     if any(sum(f.has(step) for f in sp.Mul.make_args(expression)) > 1 for step in steps):
@@ -67,7 +67,7 @@ def _idempotent(expression: sp.Expr) -> sp.Expr:
 
 
 def _weight(expression: sp.Expr, gap: sp.Expr) -> int:
-    """Return how many factors of a product jump where a gap vanishes."""
+    """Return the number of factors in a product that jump where ``gap`` vanishes."""
     if isinstance(expression, _JUMPS):
         return int(_multiple(expression.args[0], gap) is not None)
     weights = [_weight(each, gap) for each in expression.args]
@@ -79,7 +79,7 @@ def _weight(expression: sp.Expr, gap: sp.Expr) -> int:
 
 
 def _multiple(gap: sp.Expr, other: sp.Expr) -> sp.Expr | None:
-    """Return the number by which one gap is a multiple of another; None if it is none."""
+    """Return the real number by which one gap is a multiple of another, or None."""
     ratio = sp.cancel(gap / other)
     return ratio if ratio.is_number and ratio.is_real else None
 
@@ -107,7 +107,7 @@ def _with_single_jumps(term: sp.Expr) -> sp.Expr:
 
 
 def _on_side(jumps: list[tuple[sp.Expr, int]], gap: sp.Expr, side: int) -> int:
-    """Return what steps and signs of one plane multiply to on one side of it."""
+    """Return the product of steps and signs at one plane on one side of it."""
     product = 1
     for jump, power in jumps:
         ratio = _multiple(jump.args[0], gap)
@@ -117,7 +117,7 @@ def _on_side(jumps: list[tuple[sp.Expr, int]], gap: sp.Expr, side: int) -> int:
 
 
 def _vanishes(term: sp.Expr, symbol: sp.Symbol) -> bool:
-    """Return whether what a delta function multiplies is zero where the delta function is not."""
+    """Return whether the cofactor of a delta function vanishes at the zero of its argument."""
     for factor in sp.Mul.make_args(term):
         if isinstance(factor, sp.DiracDelta) and len(factor.args) == 1:
             argument = sp.expand(factor.args[0])
@@ -127,7 +127,7 @@ def _vanishes(term: sp.Expr, symbol: sp.Symbol) -> bool:
                 left = (term / factor).subs(symbol, sp.expand(place))
                 if sp.expand(left) == 0:
                     return True
-                # a rate that is no number stands in denominators, which expanding leaves
+                # a symbolic rate appears in denominators, which expanding does not cancel
                 if not rate.is_number and any(map(_is_none, sp.Mul.make_args(left))):
                     return True
     return False

@@ -1,7 +1,7 @@
-"""Expressions with kinks and jumps as smooth pieces between the planes where they are not smooth.
+"""Functions with kinks and jumps as smooth pieces between the planes where they are not smooth.
 
-Where a field is positive or negative the function of it is another one, and no step is left in it:
-products of steps of one field are gone, and only one piece is computed at a point.
+On each side of a plane the function is written without steps, so that products of steps of one
+field disappear, and only one piece is computed at a point.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.statement.slopes import ROUGH, gaps_of
 
 MOST_PLANES, _MOST_PARTED = 8, 4
-"""Functions with more planes are refused: their pieces double with each."""
+"""The largest number of planes: each doubles the number of pieces."""
 
 Gaps = tuple[sp.Expr, ...]
 
@@ -25,12 +25,12 @@ def in_pieces(
     fields: Sequence[sp.Symbol],
     of_piece: Callable[[sp.Expr], sp.Expr] = lambda piece: piece,
 ) -> tuple[sp.Expr, Gaps]:
-    """Return an expression as pieces, and what is zero on the planes between them.
+    """Return an expression as pieces, and the expressions that vanish on the planes between them.
 
     Args:
-        expression: Steps, moduli and the like in it may stand inside of each other.
-        fields: Kinks in other symbols stay as they are.
-        of_piece: What to make of every piece.
+        expression: An expression, in which steps, moduli and the like may be nested.
+        fields: The fields; kinks in other symbols are kept.
+        of_piece: A function applied to every piece.
 
     Raises:
         NotYetError: A kink is not on planes, or there are too many of them.
@@ -40,10 +40,10 @@ def in_pieces(
 
 
 def by_sides(expression: sp.Expr, fields: Sequence[sp.Symbol]) -> sp.Expr:
-    """Return an expression as a sum over the sides of all planes on which it has kinks: one and the
-    same for functions that are equal but for the order in which their steps were written.
+    """Return an expression as a sum over the sides of its planes of kinks, a normal form that does
+    not depend on the order in which steps were written.
 
-    It is left as it is where its planes are more than four or there are none.
+    It is returned unchanged if it has no such planes or more than four.
     """
     _, gaps = in_pieces(expression, fields)
     if not 0 < len(gaps) <= _MOST_PARTED:
@@ -86,14 +86,14 @@ def _parted(
 
 
 def _innermost(expression: sp.Expr, fields: set[sp.Symbol]) -> list[sp.Expr]:
-    """Return what has a kink at fields and nothing with a kink inside."""
+    """Return the innermost functions with kinks or jumps in the fields."""
     rough = [e for e in expression.atoms(*ROUGH) if e.free_symbols & fields]
     return [e for e in rough if not any(e is not other and e.has(other) for other in rough)]
 
 
 def _normal(gap: sp.Expr, fields: set[sp.Symbol]) -> tuple[sp.Expr, int]:
-    """Return what is positive on one side of a plane, the same for all its multiples, and the sign
-    of the number by which it was divided.
+    """Return a normal form of a plane's equation, the same for all its multiples, and the sign of
+    the factor that was divided out.
     """
     gap = sp.expand(gap)
     first = min(gap.free_symbols & fields, key=str, default=None)
@@ -118,7 +118,7 @@ def _on_a_side(
 
 
 def _value(rough: sp.Expr, gap: sp.Expr, sign: int) -> sp.Expr:
-    """Return what is left where a gap of its has a sign."""
+    """Return the value of a function with a kink on the side where ``gap`` has a sign."""
     if isinstance(rough, sp.sign):
         return sp.Integer(sign)
     if isinstance(rough, sp.Heaviside):

@@ -10,11 +10,11 @@ and self-averaging of ξ^x·ξ^x'/N its noise Γ^k_ab = Σ_xx' ρ_k^{xx'} E[F_ax
     dO^k_ab/dα = Σ_c D^k_ac O^k_cb + (a ↔ b) + Γ^k_ab,   du/dα = E[g].
 
 Steps of cN examples are a map: the mean step is of order one, so that Σ_cd D^k_ac D^k_bd O^k_cd is
-added to what a step changes, and the noise is that of a mean over cN examples times N, Γ/c. Where
-inputs are mixtures, D and Γ are means over the components. Averages in coefficients are functions
-of the same overlaps, and time is one more argument.
+added to what a step changes, and the noise is that of a mean over cN examples times N, that is Γ/c.
+Where inputs are mixtures, D and Γ are means over the components. Averages in coefficients are
+functions of the same overlaps, and time is one more argument.
 
-Everything that is stated enters here once: no other module knows what a learning rule is.
+This is the only derivation from a statement: no other module of this room knows learning rules.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from symderiv.statement.stated_problem import StatedChange, StatedStep, Statemen
 from symderiv.statement.vector_expressions import FreshInput, SlowVector
 
 ALL = ""
-"""The name of the identity in place of the name of inputs."""
+"""The name that stands for the identity where inputs are named."""
 
 
 class Average(sp.Function):  # type: ignore[misc]
@@ -52,15 +52,15 @@ class StatedEquations:
     """The motion of overlaps and scalars, with averages not yet taken.
 
     Args:
-        statement: What they follow from.
+        statement: The statement that they follow from.
         law: The law of the fields.
         drift: The drift per moving vector a: the coefficients of ρ_k w_c by name of inputs and c,
             those of w_c itself under the name :data:`ALL`.
         noise: The noise per pair of moving vectors: the coefficients of ρ_k by name of inputs.
-        scalars: du/dα.
+        scalars: The rates du/dα.
         observables: The observables by name.
-        step: What they were derived from, with symbols for jumps in time.
-        averages: What the averages that occur in coefficients are, by their symbols.
+        step: The step that they were derived from, with symbols for jumps in time.
+        averages: The definitions of the averages in coefficients, by their symbols.
     """
 
     statement: Statement
@@ -74,15 +74,16 @@ class StatedEquations:
 
     @property
     def by_steps(self) -> bool:
-        """True if rates are changes in a step, of order one."""
+        """True if rates are changes of order one in a step."""
         return self.statement.batch_ratio is not None
 
     def overlap_rate(self, first: SlowVector, second: SlowVector, measure: str = "") -> sp.Expr:
-        """Return d(w·v/N)/dα, or what a step adds to it, all eigenvalue classes together.
+        """Return d(w·v/N)/dα, or the change in a step, summed over all eigenvalue classes.
 
         Args:
             first, second: w and v.
-            measure: A name of inputs: the same of the covariance of fields on them.
+            measure: The name of inputs for the rate of the covariance of w·ξ/√N and v·ξ/√N; empty
+                for the overlap.
         """
         law = self.law
         total, weighed = sp.S.Zero, (measure,) if measure else ()
@@ -98,7 +99,9 @@ class StatedEquations:
         return total
 
     def products(self, first: SlowVector, second: SlowVector) -> Iterator[tuple[Key, Key, sp.Expr]]:
-        """Return what stands in D O Dᵀ by pairs of inputs and vectors; nothing in flows."""
+        """Yield the terms of D O Dᵀ as pairs of inputs and vectors with a coefficient; none for
+        flows.
+        """
         if self.by_steps:
             for one, rate in self.drift.get(first, {}).items():
                 for other, factor in self.drift.get(second, {}).items():
@@ -113,7 +116,7 @@ def derived(statement: Statement) -> StatedEquations:
     """Return the equations of a statement.
 
     Raises:
-        NotClosed: They do not close in finitely many order parameters.
+        NotClosed: The equations do not close in finitely many order parameters.
     """
     law = FieldLaw(statement)
     step = _parted(statement.step(), law)
@@ -135,16 +138,18 @@ def derived(statement: Statement) -> StatedEquations:
 
 
 def _jumps_parted(expression: sp.Expr, law: FieldLaw) -> sp.Expr:
-    """Return an expression with symbols for jumps in time and no jump inside of a function."""
+    """Return an expression with symbols for jumps in time and no random jump inside of a
+    function.
+    """
     timed = law.timed(expression)
     if len(law.gaussian(timed)) > 1:
-        # of one field there are closed forms of kinks inside of kinks
+        # for a single field, nested kinks have closed forms
         timed = kinks_as_steps(timed, law.gaussian)
     return unnested(timed, law.gaussian) if timed.has(sp.sign, sp.Heaviside) else timed
 
 
 def _parted(step: StatedStep, law: FieldLaw) -> StatedStep:
-    """Return a step whose jumps are parted from all else."""
+    """Return a step whose changes have no jump inside of a function."""
 
     def parted(change: StatedChange) -> StatedChange:
         inputs = {atom: _jumps_parted(force, law) for atom, force in change.inputs.items()}
@@ -156,7 +161,7 @@ def _parted(step: StatedStep, law: FieldLaw) -> StatedStep:
 
 
 def _averages_in(expressions: Iterable[sp.Expr], law: FieldLaw) -> dict[sp.Symbol, sp.Expr]:
-    """Return what the averages that occur in expressions, and in each other, are."""
+    """Return the definitions of the averages that occur in expressions, or in each other."""
     means, averages = law.symbols.of(Mean), {}
     pending = [*expressions]
     while pending:
@@ -168,14 +173,14 @@ def _averages_in(expressions: Iterable[sp.Expr], law: FieldLaw) -> dict[sp.Symbo
 
 
 def average_of(expression: sp.Expr, law: FieldLaw) -> sp.Expr:
-    """Return the average of an expression, itself if nothing in it is random."""
+    """Return the average of an expression, or the expression itself if it is not random."""
     if not law.is_random(expression):
         return expression
     return sp.Add(*(case.probability * Average(case.of(expression)) for case in law.cases))
 
 
 def _times(atom: FreshInput, law: FieldLaw) -> int:
-    """Return how often an input counts: the first copy of an episode stands for all of them."""
+    """Return the multiplicity of an input: the first copy of an episode represents all copies."""
     inputs = law.inputs_of(atom)
     if not inputs.episode:
         return 1
@@ -220,7 +225,7 @@ def _noise(first: StatedChange, second: StatedChange, law: FieldLaw) -> dict[str
 
 
 def _observed(name: str, value: sp.Expr, law: FieldLaw) -> sp.Expr:
-    """Return the average of an observable; the norms of inputs in it are left out.
+    """Return the average of an observable, without the norms of inputs in it.
 
     Raises:
         NotClosed: The part of order N is not a number times the norm of an input.
@@ -238,11 +243,11 @@ def _observed(name: str, value: sp.Expr, law: FieldLaw) -> sp.Expr:
 
 
 def _constrained(equations: StatedEquations) -> StatedEquations:
-    """Return the equations with what constraints take back: −½ ΔQ, noise included.
+    """Return the equations with the corrections −½ ΔQ by constraints, noise included.
 
-    w → w (1 + ΔQ/Q)^(−1/2) on the sphere, Q the squared norm or the variance of a field, and
-    W → (1 + ΔQ)^(−1/2) W for orthonormal vectors; ΔQ of one step is of order 1/N, so that its
-    square adds nothing.
+    w → w (1 + ΔQ/Q)^(−1/2) on the sphere, Q the squared norm or the variance of a field, and W → (1
+    + ΔQ)^(−1/2) W for orthonormal vectors; ΔQ of one step is of order 1/N, so that its square does
+    not contribute.
     """
     if equations.by_steps and equations.statement.constraints:
         raise NotYetError(

@@ -1,7 +1,7 @@
 """A learning problem as data: what moves, what is drawn, and the lines that say how.
 
-The lines keep what was said (a loss and its rates, or the changes themselves); the increments of
-one step, which the derivation and the simulation both read, follow from them here and nowhere else.
+The lines keep what was stated (a loss and its rates, or the changes themselves); the increments of
+one step, which derivation and simulation both read, are computed from them here and nowhere else.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Inputs:
     """Fresh inputs under one name.
 
     Args:
-        name: As declared.
-        model: The input model, of which one token has the law.
+        name: The name as declared.
+        model: The input model, which is the law of a single token.
         atoms: Tokens of a sequence, or copies of an episode.
         correlation: The correlation of the tokens, exact, shape (L, L); None for independent ones.
-        episode: Whether the atoms are independent examples of an episode, in which all are alike.
-        batch_ratio: c of a batch of cN examples per step, None without a batch.
+        episode: Whether the atoms are independent and equivalent examples of an episode.
+        batch_ratio: The ratio c of a batch of cN examples per step; None without a batch.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Descent:
         loss: The loss of one example.
         rates: The learning rates, by the variable of the gradient.
         sign: The sign of the step, 1 downwards.
-        velocity: What the gradient moves in place of what it is taken by.
+        velocity: The variables that move in place of those of the gradient.
     """
 
     loss: sp.Expr
@@ -60,7 +60,7 @@ class Descent:
 
     @cached_property
     def text(self) -> str:
-        """The line as it was said."""
+        """The line as it was stated."""
         names = ", ".join(f"{_name(key)}: {rate}" for key, rate in self.rates.items())
         moved = ", ".join(f"{_name(a)}: {_name(b)}" for a, b in self.velocity.items())
         by = f", velocity={{{moved}}}" if moved else ""
@@ -75,14 +75,14 @@ class Update:
 
     @cached_property
     def text(self) -> str:
-        """The line as it was said."""
+        """The line as it was stated."""
         names = ", ".join(f"{_name(key)}: {change}" for key, change in self.changes.items())
         return f"update({{{names}}})"
 
 
 @dataclass(frozen=True)
 class Constraint:
-    """A condition that vectors are brought back to after every step.
+    """A condition that vectors are restored to after every step.
 
     Args:
         vectors: The vectors that are constrained.
@@ -95,9 +95,9 @@ class Constraint:
     inputs: str = ""
 
     def moved(self, moving: Container[SlowVector]) -> tuple[SlowVector, ...]:
-        """Return the vectors that this condition moves, of those that steps move.
+        """Return the vectors that this condition moves, given those that the lines move.
 
-        Orthonormal vectors give way to one another, so that one that no line moves is moved, too.
+        To restore orthonormality all of its vectors move, even those that no line moves.
         """
         if self.kind == "orthonormal" and any(v in moving for v in self.vectors):
             return self.vectors
@@ -106,7 +106,9 @@ class Constraint:
 
 @dataclass
 class StatedChange:
-    """The part of one line in a step, of a vector (Σ F ξ/√N + Σ G w/N) or a scalar (g/N)."""
+    """The contribution of one line to a step, for a vector (Σ F ξ/√N + Σ G w/N) or a
+    scalar (g/N).
+    """
 
     inputs: dict[FreshInput, sp.Expr] = field(default_factory=dict)
     vectors: dict[SlowVector, sp.Expr] = field(default_factory=dict)
@@ -115,7 +117,7 @@ class StatedChange:
 
 @dataclass(frozen=True)
 class StatedStep:
-    """The changes of one step, all lines together, on the state before it.
+    """The changes in one step by all lines together, as functions of the state before it.
 
     Args:
         vectors: The changes of vectors, by the vector that moves.
@@ -130,14 +132,14 @@ class StatedStep:
 
 @dataclass(frozen=True)
 class Statement:
-    """All that was stated of a learning problem.
+    """All that was stated about a learning problem.
 
     Args:
-        symbols: What the symbols mean.
+        symbols: The meanings of the symbols.
         inputs: The inputs by name.
         vectors: All slow vectors in the order of their declaration.
-        lines: Descents and updates, in order; they act together.
-        constraints: Applied after every step.
+        lines: Descents and updates, in order; they act simultaneously.
+        constraints: The constraints that are applied after every step.
         observables: Averages that results carry, by name.
         order: ``"full"``, or ``"small-learning-rate"`` for equations without the noise of steps.
     """
@@ -152,7 +154,7 @@ class Statement:
 
     @property
     def batch_ratio(self) -> sp.Expr | None:
-        """c where steps are of batches of cN examples and time counts steps, else None.
+        """The ratio c if steps take batches of cN examples and time counts steps, else None.
 
         Then Δw = √N mean(F ξ) + F' ξ' + G w for inputs ξ of the batch and ξ' outside of it, Δu = g.
         """
@@ -210,7 +212,7 @@ def _add(total: StatedChange, change: StatedChange) -> None:
 def changes_of(
     line: Descent | Update, symbols: Symbols
 ) -> dict[SlowVector | sp.Symbol, StatedChange]:
-    """Return what a line does to each of its targets in one step."""
+    """Return the changes of the targets of a line in one step."""
     if isinstance(line, Update):
         return {target: _stated(target, change) for target, change in line.changes.items()}
     return {
@@ -237,7 +239,7 @@ def _stated(target: SlowVector | sp.Symbol, change: VectorExpression | sp.Expr) 
 def _gradient(
     line: Descent, target: SlowVector | sp.Symbol, rate: sp.Expr, symbols: Symbols
 ) -> StatedChange:
-    """Return −η times the gradient of a loss: by w of fields and overlaps, by u of all of it."""
+    """Return −η times the gradient of a loss: for vectors through fields and overlaps."""
     result = StatedChange()
     step = -line.sign * rate
     if not isinstance(target, SlowVector):
@@ -265,7 +267,7 @@ def _gradient(
 def _checked(
     slope: sp.Expr, line: Descent, target: SlowVector | sp.Symbol, symbols: Symbols
 ) -> sp.Expr:
-    """Return a derivative of the loss that is a force of order one and no jump."""
+    """Return a derivative of the loss, if it is of order one and contains no jump of the loss."""
     sizes = [s for s in slope.free_symbols if isinstance(symbols.meaning.get(s), Size)]
     name = _name(target)
     if sizes:

@@ -7,15 +7,15 @@ which has w_k N coordinates, by 1/N times
              + Σ_x ρ^x_k F_ax F_bx + e^k_ab/N,
 
 where h^k_ax is the part of the field of w_a on ξ^x that comes from class k. Given the whole fields
-z, the parts are Gaussian with a mean M z and a covariance V that are those of the vectors, so that
-means over z are all that is left. The norm of ξ^x in a class is ρ_k w_k N, up to fluctuations that
-are independent of all else and of lower order, and up to its part along the vectors, which makes
+z, the parts are Gaussian with a mean M z and a covariance V that follow from the vectors, so that
+only means over z remain. The norm of ξ^x in a class is ρ_k w_k N, up to fluctuations that are
+independent of all else and of lower order, and up to its part along the vectors, which makes
 
     e^k_ab = Σ_xx' F_ax F_bx' √(ρ^x_k ρ^x'_k) (E[u_x·u_x' | z] - δ_xx' dim)/w_k
              + Σ_xc (F_ax G_bc + F_bx G_ac) h^k_cx/w_k + Σ_cd G_ac G_bd O^k_cd,
 
-u_x being the coordinates of ξ^x/√ρ^x_k along the vectors. E[d] is what equations have, E[e] what
-they leave out at finite N, and Cov[d] the strength of fluctuations.
+where u_x are the coordinates of ξ^x/√ρ^x_k along the vectors. E[d] is the rate in the equations,
+E[e] its correction at finite N, and Cov[d] the strength of fluctuations.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from symderiv.statement.stated_problem import Statement
 Floats = NDArray[np.float64]
 
 _POINTS = 8192
-"""Points at a time, so that arrays stay in the cache."""
+"""The number of points per block, so that arrays stay in the cache."""
 
 Term = tuple[str, ...]
 """A number that varies from example to example: ``("one",)``, ``("part", c, x, r)`` for F_cx z_r,
@@ -50,8 +50,8 @@ class StepMoments:
 
     Args:
         mean: The mean in the limit of large N, shape (n,).
-        further: N times what is added to the mean at finite N, shape (n,).
-        covariance: Shape (n, n).
+        further: The correction of the mean at finite N, times N, shape (n,).
+        covariance: The covariance, shape (n, n).
     """
 
     mean: Floats
@@ -60,7 +60,7 @@ class StepMoments:
 
 
 def mixed(found: Sequence[tuple[float, StepMoments]]) -> StepMoments:
-    """Return the moments of a step whose example has one of several laws.
+    """Return the moments of a step for a mixture of laws of the example.
 
     Args:
         found: The probabilities of the laws, and the moments of each.
@@ -73,11 +73,10 @@ def mixed(found: Sequence[tuple[float, StepMoments]]) -> StepMoments:
 
 
 def check_varies(statement: Statement) -> None:
-    """Refuse statements whose steps are not those of one example.
+    """Refuse statements whose steps do not use a single example each.
 
     Raises:
-        NotYetError: Steps are of batches of cN examples, are brought back to several constraints,
-            or are taken without the noise of steps.
+        NotYetError: Steps take batches of cN examples, have several constraints, or have no noise.
     """
     if statement.batch_ratio is not None:
         raise NotYetError(
@@ -99,11 +98,11 @@ def check_varies(statement: Statement) -> None:
 
 
 class StepVariation:
-    """Changes of overlaps and scalars by a step, at a state.
+    """The random changes of overlaps and scalars in a step, at a state.
 
     Args:
         reading: The statement.
-        state: Where.
+        state: The state before the step.
     """
 
     def __init__(self, reading: Reading, state: SlowState) -> None:
@@ -116,7 +115,8 @@ class StepVariation:
         moving = {vector.name for vector in step.vectors}
         for each in reading.statement.constraints:
             moving |= {vector.name for vector in each.moved(step.vectors)}
-        #: Pairs of vectors of which one moves, and the scalars, in the order of the moments.
+        #: Pairs of vectors of which at least one moves, and the scalars, in the order of the
+        # moments.
         self.pairs = [
             pair for pair in itertools.combinations_with_replacement(names, 2) if set(pair) & moving
         ]
@@ -127,18 +127,18 @@ class StepVariation:
 
     @property
     def classes(self) -> int:
-        """L, the number of eigenvalues; moments have the classes of a pair side by side."""
+        """The number L of eigenvalues; in moments the classes of a pair are contiguous."""
         return int(self.state.weight.size)
 
     @property
     def size(self) -> int:
-        """n, the number of overlaps and scalars."""
+        """The number n of overlaps and scalars."""
         return len(self.pairs) * self.classes + len(self.scalars)
 
     def moments(
         self, z: Floats, weights: Floats, averages: Mapping[sp.Symbol, float]
     ) -> StepMoments:
-        """Return the moments as means over points, before vectors are brought back to constraints.
+        """Return the moments as means over points, before constraints are applied.
 
         Args:
             z: Points, shape (P, dimension).
@@ -164,11 +164,11 @@ class StepVariation:
         return {s: float((each * both).sum()) for s, each in zip(means, results, strict=True)}
 
     def constrained(self, found: StepMoments) -> StepMoments:
-        r"""Return the moments of what is left after vectors are brought back to constraints.
+        r"""Return the moments after constraints are applied.
 
-        These turn the rows W of the vectors after a step into S W, S = 1 + s/N + 3/2 s²/N² being
-        the inverse root of what constraints say is 1. With d and s being linear in the change of a
-        step, overlaps change by 1/N times
+        Constraints turn the rows W of the vectors after a step into S W, where S = 1 + s/N + 3/2
+        s²/N² is the inverse root of the matrix that they fix to 1. As d and s are linear in the
+        change of a step, overlaps change by 1/N times
 
             d + s O + O sᵀ + (s d + d sᵀ + 3/2 (s² O + O sᵀ²) + s O sᵀ)/N.
         """
@@ -180,7 +180,7 @@ class StepVariation:
         return StepMoments(found.mean @ first, further, first.T @ found.covariance @ first)
 
     def _brought(self, changes: Floats) -> tuple[Floats, Floats]:
-        """Return both orders of what is left of changes, shape (m, n) each."""
+        """Return the first and second order of changes after constraints, shape (m, n) each."""
         number = {name: n for n, name in enumerate(self._names)}
         one, other = np.array([[number[name] for name in pair] for pair in self.pairs]).T
         weight, L, rows = self.state.weight, self.classes, self._rows
@@ -209,7 +209,7 @@ class StepVariation:
 
     @cached_property
     def terms(self) -> list[Term]:
-        """All that varies: changes are sums of these, and means of changes of their products."""
+        """The random terms: changes are linear in them, and means of changes in their products."""
         terms: list[Term] = [("one",)]
         for atom in self.atoms:
             acting = self.acting(atom)
@@ -245,7 +245,7 @@ class StepVariation:
 
     @cached_property
     def _weighing(self) -> Floats:
-        """Changes d in the terms, given the whole fields, shape (n, terms)."""
+        """Coefficients of the changes d in the terms, given the whole fields, shape (n, terms)."""
         weights, L = np.zeros((self.size, len(self.terms))), self.classes
         first = len(self.pairs) * L
         number = {name: n for n, name in enumerate(self._names)}
@@ -272,7 +272,7 @@ class StepVariation:
         return self._place.get(("product", atom, other, one)) if place is None else place
 
     def _rest(self, mean: Floats) -> Floats:
-        """Return the covariance that parts of fields add which whole fields leave open."""
+        """Return the covariance due to the parts of fields in classes, given the whole fields."""
         rest, L = np.zeros((self.size, self.size)), self.classes
         number = {name: n for n, name in enumerate(self._names)}
         for atom in self.atoms:
@@ -291,7 +291,7 @@ class StepVariation:
         return rest
 
     def _further(self, second: Floats) -> Floats:
-        """Return the means of e."""
+        """Return the means of e, the correction at finite N."""
         further, L = np.zeros(self.size), self.classes
         number = {name: n for n, name in enumerate(self._names)}
         for row, (a, b) in enumerate(self.pairs):
@@ -329,7 +329,7 @@ class StepVariation:
         return np.asarray(size * norms)
 
     def acting(self, atom: str) -> list[str]:
-        """Return the vectors on which an input has a force."""
+        """Return the vectors that move along an input."""
         return [name for name, atoms in self._forces.items() if atom in atoms]
 
     @cached_property
@@ -342,7 +342,7 @@ class StepVariation:
         return self.state.of_inputs(self._of_inputs[atom])
 
     def axes(self, atom: str) -> Floats:
-        """Return z of an input in its coordinates, shape (rank, L, n)."""
+        """Return the directions of an input's z in coordinates, shape (rank, L, n)."""
         shape = next(iter(self.state.vectors.values())).shape
         return self.frame.axes.get(atom, np.zeros((0, *shape)))
 
@@ -352,7 +352,9 @@ class StepVariation:
 
     @cached_property
     def _along(self) -> dict[str, Floats]:
-        """Means of parts of fields by input, as rows of z of the input, shape (V, L, rank)."""
+        """Conditional means of the parts of fields given z, by input, as rows of z, shape (V, L,
+        rank).
+        """
         return {
             atom: np.einsum(
                 "k,vkn,rkn->vkr",
@@ -364,7 +366,9 @@ class StepVariation:
         }
 
     def _left(self, atom: str) -> Floats:
-        """Return the covariance of parts of fields given the whole ones, shape (V L, V L)."""
+        """Return the conditional covariance of parts of fields given the whole ones, shape (V L, V
+        L).
+        """
         share, L, V = self.state.weight * self.eigenvalue(atom), self.classes, len(self._rows)
         left = np.zeros((V, L, V, L))
         for k in range(L):

@@ -22,7 +22,7 @@ def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
     """Return the value as an exact SymPy expression; floats become the decimals printed for them.
 
     Raises:
-        InputError: The value is no finite real scalar.
+        InputError: The value is not a finite real scalar.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -38,7 +38,7 @@ def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
 
 
 def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
-    """Return an object array of the function of each entry."""
+    """Return an object array with a function applied to each entry."""
     array = np.asarray(values, dtype=object)
     result = np.empty(array.shape, dtype=object)
     for place in np.ndindex(array.shape):
@@ -47,11 +47,11 @@ def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
 
 
 class _Coordinates(sp.Dummy):  # type: ignore[misc]
-    """The value that SymPy's functions take for a vector: a symbol that no statement accepts."""
+    """The symbol that SymPy's functions take for a vector, which every statement refuses."""
 
 
 def _of_coordinates(vector: object) -> NotClosed:
-    """Return the refusal of a function of the coordinates of a vector."""
+    """Return the error for a function of the coordinates of a vector."""
     return NotClosed(
         f"a function of the coordinates of {vector} depends on every one of the N numbers, not on "
         "finitely many fields: no overlaps describe it; use functions of fields w @ x and overlaps "
@@ -62,13 +62,13 @@ def _of_coordinates(vector: object) -> NotClosed:
 
 
 class Register(Protocol):
-    """Knows the symbols of a system; see :class:`symderiv.statement.register.Symbols`."""
+    """The interface of a register of symbols; see :class:`symderiv.statement.register.Symbols`."""
 
     def product(self, first: Atom, second: Atom) -> sp.Symbol:
         """Return the symbol of an inner product."""
 
     def in_copy(self, expression: sp.Expr, episode: Episode, copy: FreshInput) -> sp.Expr:
-        """Return an expression about an example of an episode as one about a copy."""
+        """Return an expression with the example of an episode replaced by a copy."""
 
 
 class VectorExpression:
@@ -79,8 +79,8 @@ class VectorExpression:
         terms: Coefficients by atom; zeros are left out.
     """
 
-    __array_ufunc__ = None  # NumPy leaves products with arrays to __rmul__ and its kin
-    _op_priority = 1000.0  # and so does SymPy
+    __array_ufunc__ = None  # NumPy defers products with arrays to __rmul__ and the like
+    _op_priority = 1000.0  # SymPy defers, too
 
     def __init__(self, symbols: Register, terms: Mapping[Atom, sp.Expr]) -> None:
         self.symbols = symbols
@@ -166,7 +166,7 @@ class VectorExpression:
 
 
 class _Atom(VectorExpression):
-    """A vector that is no sum: it knows its name and is its own only term."""
+    """A named vector, which is its own only term."""
 
     def __init__(self, symbols: Register, name: str) -> None:
         super().__init__(symbols, {})
@@ -174,7 +174,7 @@ class _Atom(VectorExpression):
 
     @property
     def terms(self) -> Mapping[Atom, sp.Expr]:
-        """Itself, with coefficient one."""
+        """The vector itself, with coefficient one."""
         return {self: sp.S.One}  # type: ignore[dict-item]
 
     def __repr__(self) -> str:
@@ -209,7 +209,7 @@ _Member = TypeVar("_Member")
 
 
 class _Several(Generic[_Member]):
-    """Several vectors under one name; arithmetic works on each."""
+    """Several vectors under one name; arithmetic acts on each."""
 
     __array_ufunc__ = None
 
@@ -231,7 +231,7 @@ class _Several(Generic[_Member]):
         return _elementwise(lambda each: each, list(self._members))
 
     def __mul__(self, factors: Any) -> np.ndarray:
-        """Return the array of each member times its factor, or all times one."""
+        """Return the array of each member times its own factor, or times a common one."""
         result: np.ndarray = self.array * np.asarray(factors, dtype=object)
         return result
 
@@ -239,7 +239,7 @@ class _Several(Generic[_Member]):
 
 
 class SlowVectors(_Several[SlowVector]):
-    """Several slow vectors under one name; arithmetic works on each."""
+    """Several slow vectors under one name; arithmetic acts on each."""
 
     _op_priority = 1000.0
 
@@ -309,7 +309,7 @@ class FreshInput(_Atom):
         source: The name under which its inputs were declared.
         position: Its token, 0 for the only one.
         copy: Its example in an episode, None if there is no episode.
-        name: How it is called in names of symbols.
+        name: Its name in symbols.
     """
 
     def __init__(
@@ -355,7 +355,7 @@ class Episode(FreshInput):
 
     Args:
         symbols: The register of its system.
-        name: As declared.
+        name: The name as declared.
         copies: The inputs that it stands for.
         of: Another input of the same examples, over which sums and means run together.
     """
@@ -372,7 +372,7 @@ class Episode(FreshInput):
         self.root: Episode = self if of is None else of.root
 
     def _of_copy(self, value: Any, copy: FreshInput) -> Any:
-        """Return an expression, or a vector, with this example replaced by one of the copies."""
+        """Return an expression, or a vector, with this example replaced by a copy."""
         if isinstance(value, VectorExpression):
             renamed = value.map(lambda f: self.symbols.in_copy(f, self, copy))
             terms = {self.in_copy(atom, copy): f for atom, f in renamed.terms.items()}
@@ -380,7 +380,9 @@ class Episode(FreshInput):
         return self.symbols.in_copy(as_expression(value), self, copy)
 
     def in_copy(self, atom: Atom, copy: FreshInput) -> Atom:
-        """Return what an input of an example of this episode is in one of its copies."""
+        """Return a copy in place of an input that is an example of this episode; others
+        unchanged.
+        """
         if isinstance(atom, Episode) and atom.root is self.root:
             assert copy.copy is not None
             return atom.copies[copy.copy]

@@ -1,9 +1,9 @@
 """The census of a statement: what every term of every update adds to the equations.
 
-No term is dropped silently. A term adds to the drift, to the noise, to a scalar's rate, or to
-nothing, for a reason that is named. The census proves itself: the drifts of all terms add up to
-those of the equations, number by number, at covariances drawn at random. Means without closed form
-stay averages: what is inside of them adds up at fields drawn at random.
+No term is dropped silently. A term contributes to the drift, to the noise, to a scalar's rate, or
+to nothing, and then the reason is given. The census proves itself: the drifts of all terms add up
+to those of the equations, number by number, at covariances drawn at random. Means without closed
+form stay averages; their integrands are compared at random fields.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ class CensusTerm:
     """One additive term of an update.
 
     Args:
-        target: What it moves.
-        direction: The input or vector along which, None for a scalar.
+        target: The vector or scalar that it moves.
+        direction: The input or vector along which it moves a vector; None for a scalar.
         term: Its coefficient.
-        drift: What it adds to the mean motion, by name of inputs (:data:`ALL` for none) and vector,
-            or to a scalar's rate under ``(ALL, None)``; averages taken that have closed forms.
-        averaged: The same with no average taken.
+        drift: Its contribution to the drift, by name of inputs (:data:`ALL` for none) and vector,
+            or to a scalar's rate under ``(ALL, None)``, with averages in closed form where
+            possible.
+        averaged: The same contribution with all averages left as averages.
         reason: Why it adds nothing to the drift, or an empty text.
     """
 
@@ -50,7 +51,7 @@ class CensusTerm:
 
 
 def census(closed: Closed) -> tuple[CensusTerm, ...]:
-    """Return the terms of all updates with what they add to the equations.
+    """Return the terms of all updates with their contributions to the equations.
 
     Raises:
         SymderivError: The terms do not add up to the equations, which is a defect.
@@ -79,7 +80,7 @@ def _terms(closed: Closed, averages: Averages) -> Iterator[CensusTerm]:
         for atom, force in change.inputs.items():
             inputs = law.inputs_of(atom)
             if inputs.episode and atom is not inputs.atoms[0]:
-                continue  # all examples of an episode are alike; the first stands for them
+                continue  # all examples of an episode are equivalent; the first stands for them
             for term in _summands(force):
                 along = drift_of(StatedChange({atom: term}), law)
                 reason = (
@@ -100,19 +101,19 @@ def _terms(closed: Closed, averages: Averages) -> Iterator[CensusTerm]:
 
 
 def _taken(rate: sp.Expr, averages: Averages) -> sp.Expr:
-    """Return a rate with its averages taken, or as it is if they have no closed form."""
+    """Return a rate with its averages in closed form, or unchanged if they have none."""
     if any(has_no_closed_form(each.args[0], averages.law) for each in rate.atoms(Average)):
         return rate
     return averages.lowered(rate)
 
 
 def _inside(rate: sp.Expr) -> sp.Expr:
-    """Return a rate with what is averaged in the places of averages."""
+    """Return a rate with every average replaced by its integrand."""
     return rate.xreplace({each: each.args[0] for each in rate.atoms(Average)})
 
 
 def _summands(expression: sp.Expr) -> tuple[sp.Expr, ...]:
-    """Return the terms of a change: products of a rate with a sum are written out once."""
+    """Return the terms of a change, with products of a rate and a sum expanded."""
     return sp.Add.make_args(sp.expand_mul(expression, deep=False)) if expression != 0 else ()
 
 
@@ -120,7 +121,7 @@ _Key = tuple[SlowVector | sp.Symbol, str, SlowVector | None]
 
 
 def _proved(closed: Closed, terms: Sequence[CensusTerm]) -> None:
-    """Compare sums over terms with the equations without their constraints."""
+    """Check that the terms add up to the equations without their constraints."""
     equations = closed.equations
     constrained = {v for c in equations.statement.constraints for v in c.vectors}
     total = _added((term.target, term.drift) for term in terms)
@@ -130,7 +131,7 @@ def _proved(closed: Closed, terms: Sequence[CensusTerm]) -> None:
     for key in sorted({*total, *wanted}, key=str):
         target, inputs, _ = key
         if inputs == ALL and target in constrained:
-            continue  # constraints add to these
+            continue  # constraints contribute in addition
         gap = wanted[key] - total[key]
         if total[key].has(Average):
             gap = _inside(untaken[key]) - _inside(averaged[key])
@@ -149,7 +150,7 @@ def _rates(equations: Closed | StatedEquations) -> Iterator[tuple[SlowVector | s
 
 
 def _added(drifts: Iterable[tuple[SlowVector | sp.Symbol, _Drift]]) -> dict[_Key, sp.Expr]:
-    """Return sums of drifts, zero for what none of them has."""
+    """Return sums of drifts by target and direction; missing entries are zero."""
     total: defaultdict[_Key, sp.Expr] = defaultdict(lambda: sp.S.Zero)
     for target, drift in drifts:
         for (inputs, vector), value in drift.items():
@@ -158,7 +159,7 @@ def _added(drifts: Iterable[tuple[SlowVector | sp.Symbol, _Drift]]) -> dict[_Key
 
 
 def _vanishes(expression: sp.Expr) -> bool:
-    """Return whether an expression is zero, each different mean being any number."""
+    """Return whether an expression is zero for random values of its symbols and means."""
     expression = sp.expand(expression)
     if expression == 0:
         return True

@@ -1,4 +1,4 @@
-"""Equations as an indexed program: closed functions, then every overlap's and scalar's rate."""
+"""Equations as an indexed program: means as functions, then the rates of overlaps and scalars."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from symderiv.statement.vector_expressions import SlowVector
 from symderiv.system.means.averages import Averages
 from symderiv.system.means.slot_means import SlotMeans
 
-# No name that a user gives contains two underscores, so that none of these can hide one.
+# No user-given name contains two underscores, so these names cannot clash with one.
 WEIGHT = "class__weight"
 BEGIN = "time__begin"
 
@@ -61,9 +61,10 @@ class Closed:
     """Equations whose averages are functions of covariances, scalars and parameters.
 
     Args:
-        equations: As derived.
-        drift, noise, scalars, observables, averages: As there, with averages taken.
-        means: The functions that occur.
+        equations: The derived equations.
+        drift, noise, scalars, observables, averages: The parts of the equations of these names,
+            with averages as functions.
+        means: The functions that are the means.
     """
 
     equations: StatedEquations
@@ -103,15 +104,15 @@ class Closed:
 
     @cached_property
     def needed(self) -> frozenset[Pair]:
-        """The overlaps on which the motion of what is observed or fed back depends.
+        """The overlaps that are needed to integrate the observables and all that feeds back on
+        them.
 
-        Completion: those that averages need, then those that their equations need, until nothing
-        is new.
+        They are the overlaps in averages, completed by those in their equations, and so on.
         """
         return self.completed(self._pairs_in(self._expressions))
 
     def completed(self, pairs: Iterable[Pair]) -> frozenset[Pair]:
-        """Return pairs with all those that their equations need, and so on until nothing is new."""
+        """Return pairs of vectors completed by all those that their equations need."""
         reached = set(pairs)
         while True:
             more = set()
@@ -125,7 +126,7 @@ class Closed:
             reached |= more
 
     def ordered(self, first: SlowVector, second: SlowVector) -> Pair:
-        """Return a pair in the order of declaration."""
+        """Return two vectors as a pair in the order of declaration."""
         place = self.equations.law.symbols.place
         return (first, second) if place(first) <= place(second) else (second, first)
 
@@ -141,13 +142,13 @@ class Closed:
 
     @cached_property
     def in_time(self) -> bool:
-        """True if time itself occurs, besides steps in it."""
+        """True if the time occurs other than in steps at fixed times."""
         symbols = set().union(*(e.free_symbols for e in self._expressions))
         return any(map(self.equations.law.is_time, symbols))
 
     @property
     def autonomous(self) -> bool:
-        """True if rates depend on the state alone, and are rates."""
+        """True if the equations are rates that depend on the state alone."""
         return not (self.in_time or self.equations.law.jumps or self.equations.by_steps)
 
     @cached_property
@@ -157,8 +158,8 @@ class Closed:
 
     @cached_property
     def extents(self) -> Mapping[str, sp.Expr]:
-        """The largest variance of a field, mean of a field and scalar, the latter two in modulus,
-        at which means by quadrature are taken; nothing without such means.
+        """The largest variance, modulus of a mean, and modulus of a scalar among the arguments of
+        means by quadrature; empty without such means.
         """
         found: dict[str, list[sp.Expr]] = {"variance": [], "mean": [], "scalar": []}
         for call in set().union(*(each.atoms(AppliedUndef) for each in self._expressions)):
@@ -171,12 +172,12 @@ class Closed:
             found["mean"] += map(sp.Abs, call.args[triangle : triangle + size])
             found["scalar"] += map(sp.Abs, call.args[triangle + size :])
         largest = {name: sorted(set(values), key=str) for name, values in found.items() if values}
-        # not compared with each other, which takes long
+        # unevaluated: comparing the arguments takes long
         return {name: sp.Max(*values, evaluate=False) for name, values in largest.items()}
 
     @cached_property
     def extent_program(self) -> Program:
-        """A program with one procedure for each of these."""
+        """A program with one procedure for each of the extents."""
         writer, extents = _Writer(self), self.extents
         procedures = tuple(writer.average(name, value) for name, value in extents.items())
         calls = any(value.atoms(AppliedUndef) for value in extents.values())
@@ -191,10 +192,10 @@ class Closed:
 
     @cached_property
     def differentiable_program(self) -> Program:
-        """The same with the derivatives of means by quadrature.
+        """The program with derivatives of its means by quadrature.
 
         Raises:
-            NotYetError: One of them is not known.
+            NotYetError: The derivative of a mean is not known.
         """
         joints, products = self.means.joints.with_slopes(), self.means.products.with_slopes()
         known = {each.name for each in self.program.functions}
@@ -207,7 +208,7 @@ class Closed:
 
 
 def closed(equations: StatedEquations) -> Closed:
-    """Return the equations with all averages taken.
+    """Return the equations with all averages expressed by functions.
 
     Raises:
         NotClosed: A mean does not exist or cannot be computed.
@@ -216,7 +217,7 @@ def closed(equations: StatedEquations) -> Closed:
     def source(target: SlowVector | sp.Symbol) -> str:
         return "; ".join(equations.step.source.get(target, ()))
 
-    # the noise first: where a mean of squares diverges the message should name it
+    # the noise first: if a mean of squares diverges, the message should name it
     parts = [
         (rate, source(a)) for (a, _), rates in equations.noise.items() for rate in rates.values()
     ]
@@ -241,7 +242,7 @@ def closed(equations: StatedEquations) -> Closed:
 
 @dataclass(frozen=True)
 class _Asked:
-    """The rest of a question, which the text of the law tells already: all are equal.
+    """Arguments that do not enter the cache key, since the text of the law contains them.
 
     Attributes:
         law: The law of the fields.
@@ -252,12 +253,12 @@ class _Asked:
     lines: tuple[str, ...] = field(repr=False, compare=False)
 
 
-# not shared between systems, which may add means
+# not shared between systems, as they may add means
 @derived_once(imports=(__name__,), also=package_folders("symderiv_codegen"), remembered=0)
 def _taken(
     expressions: tuple[sp.Expr, ...], _told: str, asked: _Asked
 ) -> tuple[list[sp.Expr], set[tuple[tuple[str, ...], str, str]], SlotMeans]:
-    """Return expressions with all averages taken, the covariances in them, and the means.
+    """Return expressions with averages as functions, the covariances in them, and the means.
 
     Raises:
         NotClosed: A mean does not exist or cannot be computed.
@@ -266,14 +267,14 @@ def _taken(
     averages = Averages(asked.law, means)
     found = [averages.lowered(*each) for each in zip(expressions, asked.lines, strict=True)]
     try:
-        _ = means.all_functions, means.constants  # chooses the rules of means by quadrature
+        _ = means.all_functions, means.constants  # chooses the rules of quadrature
     except NotYetError as error:
         raise NotClosed(f"means without closed form cannot be computed: {error}") from error
     return found, asked.law.covariances_in(found), means
 
 
 class _Writer:
-    """Writes the program: one local for every mean, coefficient and covariance."""
+    """A writer of the program, with one local for every mean, coefficient and covariance."""
 
     def __init__(self, closed: Closed) -> None:
         self.closed = closed
@@ -301,12 +302,12 @@ class _Writer:
         )
 
     def _state(self) -> list[Array]:
-        """Return the fields of a state in order."""
+        """Return the arrays of the state in order."""
         state = [self._overlap(pair) for pair in self.closed.moving]
         return state + [Array(scalar_name(u), ("I",), "slow scalar") for u in self.symbols.scalars]
 
     def _parameters(self) -> list[Array]:
-        """Return the fields of the parameters in order."""
+        """Return the arrays of the parameters in order."""
         pairs = self.closed.pairs
         parameters = [self._overlap(pair) for pair in pairs if pair not in self.closed.moving]
         parameters += [_WEIGHT, *(self._eigenvalue(name) for name in self.closed.spectral)]
@@ -327,7 +328,7 @@ class _Writer:
         return self._element(self._overlap(self.closed.ordered(first, second)))
 
     def average(self, name: str, value: sp.Expr) -> Procedure:
-        """Return the procedure of an observable, or of another number that a state has."""
+        """Return the procedure of an observable, or of another function of the state."""
         body, fields = _ProcedureBody(self), (*self._state(), *self._parameters(), *self._clock)
         output = Array(f"{name}__mean", (), f"the average {name}")
         body.assign(sp.Symbol(output.name), value)
@@ -381,7 +382,7 @@ class _Writer:
 
     @property
     def _times(self) -> list[Array]:
-        """Parameters for jumps in time, and for the beginning of a piece of a run."""
+        """Parameters for jumps in time, and for the start of a piece of a run."""
         jumps = [
             Array(str(symbol), (), f"1 where {place} > 0, else 0")
             for symbol, place in self.law.jumps.items()
@@ -394,7 +395,7 @@ class _Writer:
         return self._element(self._eigenvalue(inputs))
 
     def definition(self, symbol: sp.Symbol) -> sp.Expr | None:
-        """Return what a symbol of the equations is in terms of the arrays of the program."""
+        """Return a symbol of the equations in terms of the arrays of the program."""
         meaning = self.symbols.meaning.get(symbol)
         k = sp.Idx("l", sp.Symbol("L", integer=True))
         if isinstance(meaning, Overlap):
@@ -420,7 +421,7 @@ class _Writer:
 
 
 class _ProcedureBody:
-    """The assignments of a procedure, with a local for each mean and covariance."""
+    """The body of a procedure, with a local for each mean and covariance."""
 
     def __init__(self, writer: _Writer) -> None:
         self.writer = writer
@@ -430,21 +431,21 @@ class _ProcedureBody:
         self._number = 0
 
     def local(self, name: str, value: sp.Expr) -> sp.Expr:
-        """Return a local scalar with a value, or the value where it is a number or a symbol."""
+        """Return a local scalar with a value, or the value itself if it is a number or a symbol."""
         value = self._expressed(value)
         if value.is_number or value.is_Symbol:
             return value
         return self._named(name, value)
 
     def _named(self, name: str, value: sp.Expr) -> sp.Symbol:
-        """Return a local of this name with a value."""
+        """Return a local scalar of this name with a value."""
         self.locals.append(Array(name, ()))
         local = sp.Symbol(name, real=True)
         self.steps.append(Assignment(local, value))
         return local
 
     def assign(self, target: sp.Expr, value: sp.Expr) -> None:
-        """Assign an output."""
+        """Assign a value to an output."""
         self.steps.append(Assignment(target, self._expressed(value)))
 
     def _expressed(self, value: sp.Expr) -> sp.Expr:
@@ -470,5 +471,5 @@ class _ProcedureBody:
     def procedure(
         self, name: str, doc: str, inputs: tuple[Array, ...], outputs: tuple[Array, ...]
     ) -> Procedure:
-        """Return the procedure, with the inputs that it reads if it is none of rates."""
+        """Return the procedure of the assignments made so far."""
         return Procedure(name, doc, inputs, outputs, tuple(self.locals), tuple(self.steps))

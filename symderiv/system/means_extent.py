@@ -1,7 +1,7 @@
 """The error of means by quadrature along a run of a system.
 
-That error is stated for fields and scalars up to some size. A run tells by its own fields whether
-it stayed there; where it did not, its rates are compared with those of a much finer rule.
+That error is stated for fields and scalars up to some size. Where a run exceeds that size, its
+rates are compared with those of a much finer rule.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _COMPARED = 8
 """The number of times outside of the stated range at which rates are compared."""
 
 LONG = 0.5
-"""Seconds that rates take, from which on a run is said to take long; a finer rule takes many times
-as long, so that rates are not compared.
+"""The seconds for one evaluation of rates beyond which a run is reported as slow; a finer rule
+takes many times as long, so that rates are not compared.
 """
 
 _ALLOWED = {
@@ -41,13 +41,13 @@ _ALLOWED = {
 
 @dataclass(frozen=True)
 class RunOfMeans:
-    """A run of a system, for what is known of its means by quadrature, if it has any.
+    """A run of a system, to assess the error of its means by quadrature, if it has any.
 
     Attributes:
         solver: The equations.
         alpha: Times, shape (P,).
-        states: States at them, shape (P, n).
-        constants: Constants of the equations at them, shape (P, m).
+        states: States at these times, shape (P, n).
+        constants: Constants of the equations at these times, shape (P, m).
     """
 
     solver: Solver
@@ -57,13 +57,13 @@ class RunOfMeans:
 
     @cached_property
     def extents(self) -> dict[str, np.ndarray]:
-        """The largest variance, mean and scalar of any mean, shape (P,) each."""
+        """The largest variance, mean and scalar in any mean at each time, shape (P,) each."""
         functions, program = self.solver.extents, self.solver.closed.extent_program
         return self.solver.evaluated(program, functions, self.states, self.constants, self.alpha)
 
     @cached_property
     def outside(self) -> np.ndarray:
-        """The numbers of the times at which some mean is beyond what its error is stated for."""
+        """Indices of the times at which some mean exceeds the range of its stated error."""
         beyond = np.zeros(self.alpha.size, bool)
         for name, found in self.extents.items():
             beyond |= found > _ALLOWED[name][1]
@@ -71,8 +71,8 @@ class RunOfMeans:
 
     @cached_property
     def changed(self) -> float:
-        """The most by which a much finer rule changes rates at some of these times, times the
-        factor of safety that errors of means have; not a number if comparing would take long.
+        """The largest change of rates by a much finer rule at some of these times, times the safety
+        factor of errors of means; nan if comparing would take long.
         """
         solver, largest = self.solver, 0.0
         rates = solver.right_hand_side, solver.by_finer_rules
@@ -89,20 +89,20 @@ class RunOfMeans:
 
     @property
     def error(self) -> float:
-        """The stated error of means; beyond its range the change of rates, if that is larger, or
-        not a number if that is not known.
+        """The stated error of means; outside of its range the change of rates if that is larger, or
+        nan if that is not known.
         """
         stated = self.solver.closed.means.error
         return float(np.maximum(stated, self.changed)) if self.outside.size else stated
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The attributes that files have of it."""
+        """The attributes in files that state the error of means."""
         told = "not known" if np.isnan(self.error) else f"{self.error:.2g}"
         return {"means_error": told} if self.extents else {}
 
     def warnings(self, tolerance: float) -> Iterator[str]:
-        """Yield what is to be said of the means of a run with a tolerance, one line each."""
+        """Yield warnings on the means of a run with a tolerance, one line each."""
         if not self.extents or not self.alpha.size:
             return
         if not np.isnan(self.error):
@@ -112,7 +112,7 @@ class RunOfMeans:
         yield from self.beyond(tolerance)
 
     def beyond(self, tolerance: float) -> Iterator[str]:
-        """Yield a line where states leave the range of the stated error, and rates may be off by
+        """Yield a warning if states leave the range of the stated error and rates may be off by
         more than a tolerance allows.
         """
         if self.outside.size and not self.changed <= NEAR * tolerance:
@@ -130,6 +130,6 @@ class RunOfMeans:
 
 
 def means_at(solver: Solver, given: Mapping[str, Any], parameters: Mapping[str, Any]) -> RunOfMeans:
-    """Return what is known of the means at one state; the arguments are those of its rates."""
+    """Return the run that has one state only, with the arguments of its rates."""
     state, constants, alpha = solver.placed(given, parameters)
     return RunOfMeans(solver, np.array([alpha]), state[None], constants[None])

@@ -1,7 +1,7 @@
 """States of a system by name, and the vectors in which compiled code keeps them.
 
 Users name overlaps by families in the order of their declaration: ``"w.B"`` is an array of shape
-(K, M), without the axis of a family that is one vector, and with a leading axis of eigenvalue
+(K, M), without the axis of a family of a single vector, and with a leading axis of eigenvalue
 classes where there are several. Slow scalars have the name and shape of their declaration.
 """
 
@@ -50,7 +50,7 @@ class Layout:
         """The weights of the eigenvalue classes, shape (L,), and the eigenvalues by inputs.
 
         Raises:
-            NotClosed: Inputs whose covariances do not have their eigenspaces in common.
+            NotClosed: The covariances of the inputs have different eigenspaces.
         """
         law = self.closed.equations.law
         weight, eigenvalues, first = np.ones(1), {}, ""
@@ -79,7 +79,9 @@ class Layout:
 
     @property
     def sizes(self) -> np.ndarray:
-        """The sizes as compiled code takes them: no cone of fields is tested by the stepper."""
+        """The sizes as compiled code takes them; they switch off the stepper's test of the cone of
+        fields.
+        """
         return np.array([0, 0, self.classes, 1], dtype=np.int64)
 
     @cached_property
@@ -95,7 +97,7 @@ class Layout:
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """Names that a state may have: overlaps, scalars, and families given as vectors."""
+        """Names that a state may have: overlaps, scalars, and families whose vectors are given."""
         return (*self.pairs, *self.scalars, *self.families)
 
     def _needed(self, name: str) -> bool:
@@ -105,9 +107,9 @@ class Layout:
         return any(pair in pairs for _, pair in self._places(name))
 
     def shown(self, given: Iterable[str]) -> tuple[str, ...]:
-        """Return the names in results: what the equations need, and what was given besides.
+        """Return the names in results: what the equations need, and what else was given.
 
-        ``given`` may name families, whose vectors were given themselves.
+        ``given`` may contain names of families whose vectors were given.
         """
         given = set(given)
         asked = [
@@ -147,7 +149,7 @@ class Layout:
         return () if alone else (len(members),)
 
     def _places(self, name: str) -> Iterable[tuple[tuple[int, ...], tuple[SlowVector, SlowVector]]]:
-        """Return the indices of the entries of an overlap with the pair of each."""
+        """Yield the indices of the entries of an overlap with the pair of vectors of each."""
         first, second = name.split(".")
         for i, a in enumerate(self.families[first]):
             for j, b in enumerate(self.families[second]):
@@ -160,7 +162,7 @@ class Layout:
     # packing
 
     def packing(self, vector: str) -> Packing:
-        """Return how the state or the parameters lie in a vector."""
+        """Return how the state or the parameters are packed in a vector."""
         program = self.closed.program
         fields = program.state if vector == "state" else program.parameters
         assert fields is not None
@@ -207,7 +209,7 @@ class Layout:
         return vectors[0], vectors[1]
 
     def known_parameters(self, given: Iterable[str]) -> None:
-        """Refuse a name that is not a parameter."""
+        """Refuse names that are not parameters."""
         names = [str(p) for p in self.symbols.parameters]
         for name in given:
             if name not in names:
@@ -239,7 +241,9 @@ class Layout:
     def at_time(
         self, constants: np.ndarray, alpha: float, parameters: Mapping[str, Any]
     ) -> np.ndarray:
-        """Return the constants right after a time: what jumps has the value that it has there."""
+        """Return the constants right after a time: indicators of jumps have their values from then
+        on.
+        """
         changed = constants.copy()
         views = self.packing("parameters").views(changed)
         for symbol, place in self.closed.equations.law.jumps.items():
@@ -251,7 +255,7 @@ class Layout:
     def _in_time(
         self, place: sp.Expr, alpha: float, parameters: Mapping[str, Any]
     ) -> tuple[float, float]:
-        """Return an affine function of time at a time, and its slope."""
+        """Return the value and slope of an affine function of time at a time."""
         numbers = self.parameter_values(parameters)
         known = {p: sp.Float(numbers[str(p)], 17) for p in self.symbols.parameters}
         time = next(s for s in place.free_symbols if self.closed.equations.law.is_time(s))
@@ -261,7 +265,7 @@ class Layout:
     def unpacked(
         self, states: np.ndarray, parameters: np.ndarray, names: Iterable[str] | None = None
     ) -> dict[str, np.ndarray]:
-        """Return the order parameters by name, all that are needed or these, from states (…, n)."""
+        """Return the named order parameters, or all that are needed, from states (…, n)."""
         fields = self.packing("state").views(states)
         fixed = self.packing("parameters").views(parameters)
         by_name = {}
@@ -286,7 +290,7 @@ class Layout:
         return by_name
 
     def _overlap(self, name: str, value: Any) -> np.ndarray:
-        """Return an overlap with its axis of eigenvalue classes in front."""
+        """Return an overlap with a leading axis of eigenvalue classes."""
         shape = self.shape(name)
         if value is None:
             return np.zeros((self.classes, *shape))
@@ -314,11 +318,11 @@ class Layout:
         return array.reshape(shape) if array.ndim else np.full(shape, array)
 
     def overlaps(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a state in which vectors that were given themselves are replaced by overlaps.
+        """Return a state in which vectors are replaced by their overlaps.
 
         Raises:
             InputError: The state is not a dictionary.
-            ShapeError: Vectors that are too many or too few, or of different lengths.
+            ShapeError: The number of vectors is wrong, or their lengths differ.
         """
         given = named(given)
         vectors = {
@@ -347,7 +351,7 @@ class Layout:
         return given
 
     def _check_cone(self, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-        """Refuse overlaps that no vectors have, among families all of whose overlaps are given."""
+        """Refuse overlaps that no vectors can have, among families whose overlaps are all given."""
         whole: list[str] = []
         for family in self.families:
             if all(f"{each}.{family}" in given for each in (*whole, family)):
@@ -362,7 +366,7 @@ class Layout:
             )
 
     def class_bounds(self, dimension: int) -> list[int]:
-        """Return where the eigenspaces of N coordinates begin and end."""
+        """Return the boundaries of the eigenspaces among N coordinates."""
         counts = self.spectrum[0] * dimension
         ends = np.rint(np.cumsum(counts)).astype(int)
         if np.any(np.abs(np.cumsum(counts) - ends) > 1e-6) or np.any(np.diff([0, *ends]) < 1):
@@ -400,7 +404,7 @@ def named(given: Any) -> dict[str, Any]:
     """Return a state by name as a dictionary of its own.
 
     Raises:
-        InputError: It is none.
+        InputError: It is not a dictionary.
     """
     if not isinstance(given, Mapping):
         raise InputError(
@@ -419,7 +423,9 @@ def _real(value: Any, argument: str) -> np.ndarray:
 
 
 def _fits(array: np.ndarray, shape: tuple[int, ...]) -> bool:
-    """Return whether an array has a shape, up to axes of length one, or all of its numbers."""
+    """Return whether an array has a shape up to axes of length one, or is flat with as many
+    entries.
+    """
     flat = array.ndim == 1 and array.size == int(np.prod(shape))
     return flat or array.squeeze().shape == tuple(n for n in shape if n != 1)
 
@@ -429,7 +435,7 @@ def _values_of(pairs: list[list[str]], values: Mapping[str, Any]) -> np.ndarray:
 
 
 def _share_eigenspaces(one: Any, other: Any) -> bool:
-    """Return whether two input models have their eigenspaces in common, the k-th with the k-th."""
+    """Return whether two input models share their eigenspaces in the same order."""
     ordered = "spectrum", "power-law"
     return bool(one == other or (one.model in ordered and other.model in ordered))
 

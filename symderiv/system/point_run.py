@@ -1,4 +1,4 @@
-"""Runs of a system that are measured as those of studies are."""
+"""Runs of a system, whose errors are measured as those of studies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PointRun(PiecewiseRun):
 
     Attributes:
         point: The equations, and where the run begins.
-        asked: What is asked of it.
+        asked: The times and tolerances of the run.
     """
 
     point: SystemPoint
@@ -74,17 +74,18 @@ class PointRun(PiecewiseRun):
         return np.zeros(len(result.results))
 
     def shaken(self, result: FlatResult, size: float, seed: int) -> PointRun:
-        """Return the run from a start in which vectors that move are moved by parts of all others.
+        """Return the run from a perturbed start: every moving vector gets random parts of all
+        others.
 
-        Numbers that are equal along the whole run are moved alike, and what is zero along it stays
-        zero. Overlaps that are not followed count as zero.
+        Numbers that stay equal along the run are perturbed equally, and those that stay zero are
+        not. Overlaps that are not integrated count as zero.
         """
         layout = self.point.solver.layout
         rows = self.point.state[None]
-        if result.cause == "done":  # lengths of vectors in a run that diverges say nothing
+        if result.cause == "done":  # lengths are meaningless if it diverges
             rows = np.vstack([rows, result.results, result.last_state])
         largest, rng = np.max(np.abs(rows), axis=0), np.random.default_rng([seed, rows.shape[1]])
-        change = size * largest * rng.standard_normal(largest.size)  # of slow scalars
+        change = size * largest * rng.standard_normal(largest.size)  # for slow scalars
         begin, ends, found = (layout.packing("state").views(a) for a in (rows[0], largest, change))
         vectors = layout.statement.vectors
         fixed = layout.packing("parameters").views(self.point.constants)
@@ -116,8 +117,8 @@ class PointRun(PiecewiseRun):
         yield rows, self._scales(rows)
 
     def _scales(self, rows: np.ndarray) -> np.ndarray:
-        """Return what numbers of states are compared with: the lengths of the vectors whose overlap
-        one is, those of the largest of their families; the largest scalar of its own.
+        """Return the scales of state entries: for an overlap the product of the largest lengths in
+        its two families, for scalars the largest of the family.
         """
         layout, scales = self.point.solver.layout, np.zeros_like(rows)
         state = layout.packing("state").views(rows)
@@ -143,12 +144,12 @@ class PointRun(PiecewiseRun):
         return scales
 
     def _begin(self) -> None:
-        """Evaluate the rates at the start, and say at once where this takes long.
+        """Evaluate the rates at the start, and warn if this takes long.
 
         Raises:
             NotYetError: A mean by quadrature would take too many points there.
         """
-        _ = self.right_hand_side  # compiled
+        _ = self.right_hand_side  # compiles
         begun = process_time()
         self.point.solver.slope(self.point.state, self.course.held(np.zeros(1))[0], 0.0)
         once = process_time() - begun
@@ -173,7 +174,7 @@ class PointRun(PiecewiseRun):
         values = layout.unpacked(rows.results, self.point.constants, names)
         held = self.course.held(times)
         values |= solver.observed(rows.results, held, times)
-        # the start is a state of every run, also where no result was asked for there
+        # runs start at a state, also if no result was asked for there
         passed = np.append(0.0, times)
         states = np.vstack([self.point.state, rows.results])
         means = RunOfMeans(solver, passed, states, self.course.held(passed))

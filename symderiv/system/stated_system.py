@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from symderiv.system.system_sgd import SystemSimulation
     from symderiv.system.told import SystemEquations
 
-_TOLERANCE = 1e-9  # of runs that ask for no other
+_TOLERANCE = 1e-9  # the default of runs
 
 Spacing = Literal["log", "linear"]
 

@@ -1,9 +1,9 @@
 """A study as a :class:`symderiv.System`: its rule's statement with its numbers.
 
-What changes in time are expressions in the time of the statement. A schedule is a factor of the
-learning rates. Tasks that follow each other are one statement on the same vectors: the output
-weights of teachers and heads have factors that are 1 while a task is taught and 0 else; in a
-mixture of tasks a fresh latent says which one an example belongs to.
+Whatever changes in time is an expression in the time of the statement. A schedule is a factor of
+the learning rates. Tasks that follow each other are one statement on the same vectors: the output
+weights of teachers and heads have factors that are 1 while a task is taught and 0 otherwise; in a
+mixture of tasks a fresh latent variable assigns each example to a task.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ AnySystem = TypeVar("AnySystem", bound=StatedSystem)
 
 @dataclass(frozen=True)
 class _Law:
-    """The stated law of the inputs.
+    """The law of the inputs as stated.
 
     Args:
-        model: Their law.
-        hidden: Whether the teacher sees what they do not show.
+        model: The input model.
+        hidden: Whether the teacher depends on variables that the inputs do not determine.
         variance: The mean variance of a coordinate.
     """
 
@@ -51,7 +51,7 @@ class _Law:
 
 
 def _law_of(study: Study) -> _Law:
-    """Return the law of the inputs; of a state file alone, that of Gaussian ones with its spectrum.
+    """Return the law of the inputs; for a state file alone, Gaussian inputs with its spectrum.
 
     Raises:
         NotClosed: The inputs have no equations.
@@ -71,13 +71,13 @@ def _law_of(study: Study) -> _Law:
 
 
 def divided(values: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """Return quotients, 0 where both are 0."""
+    """Return quotients, 0 where the divisor is 0."""
     quotients: np.ndarray = np.divide(values, by, out=np.zeros_like(values), where=by > 0.0)
     return quotients
 
 
 def shown_covariance(state: State) -> np.ndarray:
-    """Return the covariance of teachers that inputs show, shape (M, M)."""
+    """Return the part of the teachers' covariance that inputs determine, shape (M, M)."""
     rho = state.eigenvalue[:, None, None]
     covariance: np.ndarray = np.einsum(
         "k,kij->ij", state.weight, divided(state.teacher_overlap, rho)
@@ -86,11 +86,11 @@ def shown_covariance(state: State) -> np.ndarray:
 
 
 def stated_in(P: AnySystem, study: Study) -> AnySystem:
-    """State in an empty system what a study says; names are those of ``state_rule``.
+    """State in an empty system the problem of a study; names are those of ``state_rule``.
 
     Tasks that follow each other are one statement, with factors that depend on time. Inputs that
-    the teacher does not see itself are stated by their Gaussian equivalents: fields with vectors
-    ``B`` on the inputs and ``H`` on what the inputs do not show.
+    the teacher does not see directly are stated by their Gaussian equivalents: fields of vectors
+    ``B`` on the inputs and ``H`` on variables that the inputs do not determine.
 
     Raises:
         NotClosed: The inputs have no equations.
@@ -110,12 +110,12 @@ def problem_of(study: Study) -> LearningProblem:
 def numbers_of(study: Study, P: Language) -> RuleNumbers:
     """Return the numbers of a study's rule.
 
-    They are parameters of the statement, so that other values need no new derivation, unless a
-    function without closed mean may contain them: quadrature takes numbers only.
+    They are parameters of the statement, so that other values need no new derivation, but numbers
+    where a function without closed mean may contain them, as quadrature takes numbers only.
 
     Args:
-        study: What is stated.
-        P: Where parameters are declared.
+        study: The study.
+        P: The statement, in which parameters are declared.
     """
     training, network = study.training, study.network
     linear = training.loss == "squared" and training.target == "sum"
@@ -130,7 +130,7 @@ def numbers_of(study: Study, P: Language) -> RuleNumbers:
         named = [size(f"{name}{n + 1}", value) for n, value in enumerate(values)]
         return np.array([exact(each) for each in named], dtype=object)
 
-    # a velocity that remembers β of itself adds every step up 1/(1 - β) times
+    # with momentum β, a velocity adds up every step 1/(1 - β) times
     memory = 1 / (1 - exact(training.momentum))
     examples = exact(training.batch_ratio or training.batch or 1)
     times = memory * schedule_of(study, P, examples)
@@ -166,12 +166,12 @@ def numbers_of(study: Study, P: Language) -> RuleNumbers:
 
 
 def schedule_of(study: Study, P: Language, examples: sp.Expr) -> sp.Expr:
-    """Return what multiplies the learning rates.
+    """Return the factor of the learning rates in time.
 
     Args:
-        study: With its schedule, in examples over N.
-        P: The statement, whose time is asked for where it is needed.
-        examples: How many examples over N a unit of its time is.
+        study: The study, whose schedule is in examples over N.
+        P: The statement, which declares its time only if it is needed.
+        examples: The number of examples over N in a unit of the statement's time.
     """
     given = study.training.schedule
     if given is None:
@@ -198,7 +198,7 @@ class StatedTasks:
     Args:
         study: The study with at least one task.
         P: The statement; latents of mixtures are declared in it.
-        examples: How many examples over N a unit of its time is.
+        examples: The number of examples over N in a unit of the statement's time.
     """
 
     study: Study
@@ -211,7 +211,7 @@ class StatedTasks:
 
     @cached_property
     def _phases(self) -> tuple[sp.Expr, ...]:
-        """1 in every phase, 0 outside of it."""
+        """Indicators of the phases: 1 in a phase, 0 outside of it."""
         time = self.examples * self.P.alpha
         ends = [sp.Heaviside(time - exact(end)) for end in self._tasks.ends[:-1]]
         pairs = zip([sp.S.One, *ends], [*ends, sp.S.Zero], strict=True)
@@ -219,7 +219,7 @@ class StatedTasks:
 
     @cached_property
     def taught(self) -> tuple[sp.Expr, ...]:
-        """One number per task: 1 for an example that belongs to it, else 0."""
+        """Indicators of the tasks: 1 for an example that belongs to a task, else 0."""
         parts = [sp.S.Zero] * self._tasks.count
         for number, phase in enumerate(self._phases):
             shares = self._tasks.shares[number]
@@ -230,7 +230,7 @@ class StatedTasks:
         return tuple(parts)
 
     def _chosen(self, number: int, shares: Sequence[float]) -> list[sp.Expr]:
-        """Return for every task of a phase 1 where a fresh latent says that it is taught."""
+        """Return indicators of the tasks of a phase, which a fresh latent chooses."""
         if len(shares) == 1:
             return [sp.S.One]
         law = {n: exact(share) for n, share in enumerate(shares)}
@@ -243,12 +243,12 @@ class StatedTasks:
 
     @cached_property
     def teacher_weights(self) -> np.ndarray:
-        """Output weights of the teachers, shape (M,): expressions."""
+        """Output weights of the teachers, shape (M,), as expressions."""
         return self._mixed([[exact(w) for w in row] for row in self._tasks.teachers])
 
     @cached_property
     def heads(self) -> tuple[sp.Expr, ...]:
-        """Factor of the output weights of every head."""
+        """Factors of the output weights of the heads."""
         factors = [sp.S.Zero] * self._tasks.heads
         for head, factor in zip(self._tasks.head, self.taught, strict=True):
             factors[int(head)] += factor
@@ -264,7 +264,7 @@ class StatedTasks:
 
     @cached_property
     def inputs(self) -> tuple[tuple[Any, sp.Expr], ...]:
-        """Input models with the factors of the tasks that have them; the study's own is first."""
+        """Input models with the factors of their tasks; the study's own model is first."""
         numbers = [n for n, task in enumerate(self.study.task) if task.teachers is not None]
         models: list[list[Any]] = [[self.study.data, sp.S.Zero]]
         for number, factor in zip(numbers, self.taught, strict=True):

@@ -1,4 +1,4 @@
-"""Rates of a system at packed states, and states that are drawn."""
+"""Rates of a system at packed states, and random states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def rates_of(solver: Solver, constants: Floats, state: Floats) -> Floats:
 def drawn_state(
     solver: Solver, constants: Floats, drawn: np.random.Generator, scale: float = 0.8
 ) -> Floats:
-    """Return a state of drawn vectors of about this length beside the fixed ones."""
+    """Return a state of random vectors of about this length beside the fixed ones."""
     layout, closed = solver.layout, solver.closed
     vectors = layout.statement.vectors
     fixed = [v for v in vectors if (v, v) not in closed.moving]

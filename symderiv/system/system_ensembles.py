@@ -34,13 +34,12 @@ class Wanted:
     Args:
         alpha: Ascending times, shape (A,).
         relative_tolerance, absolute_tolerance: The relative tolerance and absolute tolerance of the
-            results; steps keep a tenth of them.
-        threads: One per processor if it is None.
-        max_steps: Steps after which a run is given up.
-        check: Measure the error of each run from one with a larger tolerance and a start that
-            differs by more than rounding.
-        fewest: Runs of one solver from which on they go through lanes, whose code takes seconds to
-            compile the first time.
+            results; steps are controlled to a tenth of them.
+        threads: The number of threads; None takes one per processor.
+        max_steps: The number of steps after which a run is given up.
+        check: Measure the error of each run by one with a larger tolerance and a perturbed start.
+        fewest: The number of runs of one solver from which they go through lanes, whose code takes
+            seconds to compile the first time.
     """
 
     alpha: np.ndarray
@@ -60,9 +59,9 @@ class Wanted:
 def integrate_points(
     points: Sequence[SystemPoint | Exception], wanted: Wanted, progress: EndedTold | None = None
 ) -> Chunk:
-    """Integrate runs, eight at a time in lanes where the program is made of plain expressions.
+    """Integrate runs, eight at a time in lanes where the program has no means by quadrature.
 
-    The numbers of a run do not depend on which others there are.
+    The result of a run does not depend on the other runs.
 
     Args:
         points: The runs; an exception stands for one that cannot start.
@@ -96,7 +95,7 @@ def integrate_points(
 
 
 def _module(runs: Sequence[PointRun], wanted: Wanted, observable: str = "") -> ModuleType | None:
-    """Return the module for eight runs at a time; None where there are few, or that has no use."""
+    """Return the module for eight runs at a time; None if runs are few or cannot use one."""
     solver = runs[0].point.solver
     many = len(runs) >= wanted.fewest and solver.closed.autonomous
     return solver.lanes(observable) if many else None
@@ -109,7 +108,7 @@ def _integrated(
     progress: EndedTold | None = None,
     looser: float = 1.0,
 ) -> LaneResults:
-    """Return runs of one solver; those that are not in lanes one on each thread."""
+    """Return the runs of one solver, integrated in lanes or one on each thread."""
     small = runs[0].point.state.size <= LARGEST_STATE
     module, most = _module(runs, wanted) if small else None, wanted.max_steps
     if module is not None:
@@ -126,7 +125,7 @@ def _integrated(
             progress(ended[0])
         return result
 
-    first = one(runs[0])  # alone, since it compiles what others use
+    first = one(runs[0])  # alone: it compiles for the others
     with ThreadPoolExecutor(wanted.workers) as pool:
         results = [first, *pool.map(one, runs[1:])]
     return LaneResults.of(results, wanted.alpha.size, time.perf_counter() - started)

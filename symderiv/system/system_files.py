@@ -77,7 +77,7 @@ def system_text(system: Any) -> str:
     """Return a system as the text of its JSON file; equal statements give equal texts.
 
     Raises:
-        InputError: An expression is longer than what formulas in files may be.
+        InputError: An expression is too long for a formula in a file.
     """
     statement = system.statement
     record = {
@@ -137,7 +137,7 @@ def _name(key: SlowVector | sp.Symbol) -> str:
 
 
 def read_system(text: str, system: Any) -> Any:
-    """State in an empty system what a JSON text says, and return it.
+    """State in an empty system what a JSON text describes, and return it.
 
     Raises:
         InputError: The text is not such a file, or something in it is not acceptable; the message
@@ -153,7 +153,7 @@ def read_system(text: str, system: Any) -> Any:
 
 
 class _Reader:
-    """Makes the statements of a file."""
+    """A reader that states the lines of a file."""
 
     def __init__(self, record: _File, system: Any) -> None:
         self.system = system
@@ -232,7 +232,7 @@ class _Reader:
         state(loss, rates, moved)
 
     def _of_example(self, formula: str, where: str) -> sp.Expr:
-        """Return a formula of a step, the mean over the batch where steps have one."""
+        """Return a formula of a step, averaged over the batch if steps take one."""
         value = self._expression(formula, where)
         return value if self.system.statement.batch_ratio is None else BatchMean(value)
 
@@ -265,6 +265,6 @@ class _Reader:
 
 
 def _names(formula: str) -> tuple[str, ...]:
-    """Return the names in a formula that are no functions and no constants."""
+    """Return the names in a formula except functions and constants."""
     names = re.findall(r"[A-Za-z]\w*(?!\w|\s*\()", formula)
     return tuple(sorted(set(names) - {"pi", "E"}))

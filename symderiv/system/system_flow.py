@@ -1,4 +1,4 @@
-"""The equations of a system as a flow whose fixed points are looked for."""
+"""The equations of a system as a flow, for the search of fixed points."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _MOST_ELEMENTS = 20_000
 
 @dataclass(frozen=True)
 class UnitSwap:
-    """Families whose members may be exchanged, the i-th with the j-th of all of them at once.
+    """Families whose members i and j may be exchanged, in all of these families at once.
 
     Attributes:
-        families: Their names.
+        families: The names of the families.
         pairs: The pairs of members, counted from 0.
         units: Units in their new order, one per pair.
-        orders: Where coordinates come from, one per pair, shape (n,).
+        orders: The permutation of coordinates for each pair, shape (n,).
     """
 
     families: tuple[str, ...]
@@ -52,13 +52,13 @@ class UnitSwap:
 
 @dataclass(frozen=True)
 class SystemFlow(ExchangedFlow):
-    """A system from a start, which says what its constants are.
+    """The flow of a system, with the constants of a given start.
 
     Attributes:
-        solver: Its compiled equations.
-        begin, constants: Packed.
-        held: Places that constraints hold, with their values.
-        unit: Largest rate at states in general position.
+        solver: The compiled equations.
+        begin, constants: The packed start and constants.
+        held: Places of entries fixed by constraints, with their values if known.
+        unit: The largest rate at generic states.
     """
 
     solver: Solver
@@ -74,7 +74,7 @@ class SystemFlow(ExchangedFlow):
         """Return the flow from a state by name.
 
         Raises:
-            NotYetError: Time occurs in the equations.
+            NotYetError: The equations depend on time.
         """
         if not solver.closed.autonomous:
             raise NotYetError("fixed points need a flow whose coefficients do not depend on time")
@@ -89,11 +89,11 @@ class SystemFlow(ExchangedFlow):
 
     @cached_property
     def place(self) -> Labels:
-        """Places of all entries that no constraint holds."""
+        """Places of all entries that no constraint fixes."""
         return np.array([n for n in range(self.begin.size) if n not in self.held])
 
     def state(self, values: Floats) -> Floats:
-        """Return the packed state of these coordinates."""
+        """Return the packed state with these values of the free entries."""
         packed = self.begin.copy()
         packed[self.place] = values
         return packed
@@ -105,7 +105,7 @@ class SystemFlow(ExchangedFlow):
 
     def inside(self, values: Floats) -> Floats:
         if self.held:
-            return values  # lengths must stay what they are
+            return values  # constraints fix lengths
         layout, closed = self.solver.layout, self.solver.closed
         moving = [(v, v) in closed.moving for v in layout.statement.vectors]
         own, others = np.flatnonzero(moving), np.flatnonzero(np.logical_not(moving))
@@ -120,7 +120,7 @@ class SystemFlow(ExchangedFlow):
         return state[self.place]
 
     def along(self, parameter: str) -> Callable[[float], tuple[Floats, float]]:
-        """Return the constants, and the unit of rates, as a function of a parameter."""
+        """Return a function of one parameter that gives the constants and the unit of rates."""
         packing = self.solver.layout.packing("parameters")
 
         def at(value: float) -> tuple[Floats, float]:
@@ -139,7 +139,7 @@ class SystemFlow(ExchangedFlow):
 
     @cached_property
     def _units(self) -> dict[Any, int]:
-        """Numbers of vectors and of scalars."""
+        """Numbers of the units, which are vectors and scalars."""
         layout = self.solver.layout
         units = [*layout.statement.vectors, *layout.symbols.scalars]
         return {unit: n for n, unit in enumerate(units)}
@@ -166,10 +166,10 @@ class SystemFlow(ExchangedFlow):
 
     @cached_property
     def exchanges(self) -> Sequence[UnitSwap]:
-        """Exchanges of members of families that leave the equations alone.
+        """Exchanges of members of families under which the equations are invariant.
 
-        What is exchanged together is as little as possible: vectors of each family for themselves;
-        vectors and the scalars that belong to them at once.
+        As little as possible is exchanged at once: vectors of one family, or vectors with the
+        scalars that belong to them.
         """
         layout = self.solver.layout
         members: dict[str, tuple[Any, ...]] = {**layout.families, **layout.scalars}
@@ -187,7 +187,7 @@ class SystemFlow(ExchangedFlow):
         return exchanges
 
     def _swap(self, families: tuple[str, ...], members: Sequence[tuple[Any, ...]]) -> UnitSwap:
-        """Return the pairs of members that may be exchanged in families at once."""
+        """Return the pairs of members that may be exchanged, in all of these families at once."""
         swaps = []
         for i, j in combinations(range(len(members[0])), 2):
             moved = np.arange(len(self._units))
@@ -205,8 +205,8 @@ class SystemFlow(ExchangedFlow):
 
     @cached_property
     def _signs(self) -> list[Floats]:
-        """Changes of sign of members that leave the equations alone: of a vector, with the scalar
-        of the same number or without.
+        """Sign changes of single vectors, with or without the scalar of the same number, under
+        which the equations are invariant.
         """
         layout, signs = self.solver.layout, []
         for members in layout.families.values():
@@ -244,7 +244,7 @@ class SystemFlow(ExchangedFlow):
 
     @cached_property
     def vectors(self) -> Sequence[Sequence[Sequence[int]]]:
-        """Families of vectors that move, as far as members may be exchanged."""
+        """Families of moving vectors, split into groups of exchangeable members."""
         layout, alike = self.solver.layout, []
         for exchange in self.exchanges:
             for members in (layout.families.get(name, ()) for name in exchange.families):
@@ -270,7 +270,7 @@ class SystemFlow(ExchangedFlow):
                 yield np.array([[float(fields[name][k]) for name in row] for row in names])
 
     def alike(self, values: Floats) -> str:
-        """Return which members of families an exchange in this state leaves alone, in words."""
+        """Return, in words, the members of families whose exchange leaves a state invariant."""
         words, scale = [], 1e-6 * (1 + np.max(np.abs(self.state(values))))
         for exchange in self.exchanges:
             pairs = [
@@ -287,7 +287,7 @@ def _key(order: Labels, sign: Floats) -> bytes:
 
 
 def _held_places(solver: Solver) -> dict[int, float | None]:
-    """Return the places of a state that constraints hold, with their values if these are known."""
+    """Return the places of a state that constraints fix, with their values if these are known."""
     layout, closed = solver.layout, solver.closed
     slices = layout.packing("state").slices
     held: dict[int, float | None] = {}

@@ -1,4 +1,4 @@
-"""Derivatives of a run of a system by its numbers, and the times of events along it."""
+"""Derivatives of a run of a system with respect to its numbers, and times of events along it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from symderiv.system.varied_system import SystemPoint, VariedSystem
 
 @dataclass(frozen=True)
 class VariedSystemRun(VariedRun):
-    """A run of a system, and what its state changes by along some directions.
+    """A run of a system with derivatives of its state along some directions.
 
     Attributes:
-        observables: The names of the averages that are evaluated.
+        observables: The names of the averages whose derivatives are evaluated.
     """
 
     flow: PointRun
@@ -88,10 +88,10 @@ class VariedSystemRun(VariedRun):
 
 
 def steered(point: SystemPoint, observable: str) -> VariedSystemRun:
-    """Return the flow of a system, to be controlled, with one of its averages.
+    """Return the flow of a system for optimal control, with one of its averages.
 
     Raises:
-        NotYetError: Steps are of order one, or time occurs in the equations.
+        NotYetError: Steps are of order one, or the equations depend on time.
     """
     if not point.solver.closed.autonomous:
         raise NotYetError(
@@ -111,11 +111,11 @@ def _read(solver: Solver, observable: str) -> set[str]:
 
 @dataclass(frozen=True)
 class FollowedSystem(Followed):
-    """A system with its start, along whose runs more is followed.
+    """A system with its start, along whose runs derivatives and events are followed.
 
     Attributes:
-        of: Its equations and its start.
-        goal: What is asked of runs.
+        of: The equations and the start.
+        goal: The times and tolerances of runs.
     """
 
     of: VariedSystem
@@ -131,7 +131,7 @@ class FollowedSystem(Followed):
         return super().condition(event, seen)
 
     def entry(self, text: str) -> tuple[str, tuple[int, ...]]:
-        """Return what is observed, and the place in it: ``"w.B[1,2]"`` is w.B at (0, 1).
+        """Return the name of an observed quantity and its index: ``"w.B[1,2]"`` is w.B at (0, 1).
 
         Raises:
             InputError: There is no such order parameter or average.
@@ -180,12 +180,12 @@ class FollowedSystem(Followed):
         return self.varied({}, {}, ())
 
     def run_at(self, numbers: Mapping[str, float], times: np.ndarray | None = None) -> PointRun:
-        """Return a run with other numbers, at other times where these are given."""
+        """Return a run with other numbers, and at other times if these are given."""
         point = self.of.point({self._number(name)[0]: each for name, each in numbers.items()})
         return PointRun(point, self.goal if times is None else self.goal._replace(alpha=times))
 
     def integrated(self, wanted: RunWanted, max_steps: int, progress: Progress | None) -> SystemRun:
-        """Return the run with what was asked for; see :meth:`solved`."""
+        """Return the run with the derivatives and events asked for; see :meth:`solved`."""
         run: SystemRun = self.solved(
             wanted, lambda times: self.run_at({}, times).solved(max_steps, progress)
         )

@@ -1,8 +1,8 @@
-"""The plateau of a system: a fixed point in which vectors are alike, and how it is left.
+"""The plateau of a system: a fixed point in which vectors are equivalent, and the escape from it.
 
-Permutations that leave the equations alone (:class:`.SystemFlow`) leave a space of states alone, in
-which the flow stays; see :mod:`symderiv.analysis.fixed_points`. Eigenvectors of its Jacobian are of
-kinds: *symmetric* ones, and ones that tell members of families apart.
+Permutations under which the equations are invariant (:class:`.SystemFlow`) have an invariant space
+of symmetric states; see :mod:`symderiv.analysis.fixed_points`. Eigenvectors of the Jacobian are of
+kinds: *symmetric* ones, and ones that distinguish members of families.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class SystemPlateau(Shown):
         state: Order parameters by name, shapes as in states; ``plateau["w.B"]``.
         observables: The observables by name.
         unstable_eigenvalue: Largest rate of all directions, per unit of α.
-        direction: What grows so: "symmetric", or the families whose members it tells apart.
-        escape_time: Its inverse, or None where nothing grows.
+        direction: Its direction: "symmetric", or the families whose members it separates.
+        escape_time: The inverse of that rate, or None if no direction is unstable.
         eigenvalues: The eigenvalues of the Jacobian by these kinds, complex, largest real part
             first.
         eigenvalue_error: Largest difference found when the steps of differences are doubled.
-        residual: Largest rate that is left.
+        residual: Largest remaining rate at the fixed point.
     """
 
     state: Mapping[str, np.ndarray]
@@ -74,11 +74,11 @@ class SystemPlateau(Shown):
 def plateau_of(
     solver: Solver, initial: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> SystemPlateau:
-    """Return the plateau that is approached from the symmetric part of a state.
+    """Return the plateau that the flow approaches from the symmetric part of a state.
 
     Raises:
-        InputError: No permutation of vectors leaves the equations alone.
-        NotYetError: Time occurs in the equations.
+        InputError: The equations are invariant under no permutation of vectors.
+        NotYetError: The equations depend on time.
         ToleranceError: No fixed point is approached, or the flow is not smooth there.
     """
     whole = SystemFlow.of(solver, initial, parameters)
@@ -90,7 +90,7 @@ def plateau_of(
         )
     orders = [whole.whole.places(units) for each in whole.exchanges for units in each.units]
     labels = classes_of(whole.begin.size, [each for each in orders if each is not None])
-    # also what constraints hold
+    # the average also satisfies the constraints
     alike = (np.bincount(labels, whole.begin) / np.bincount(labels))[labels]
     whole = replace(whole, begin=alike)
     point = symmetric_point(whole)

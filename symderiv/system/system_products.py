@@ -1,4 +1,4 @@
-"""Products of the equations of a system: modules, other languages, digits."""
+"""Exports of the equations of a system: modules, other languages, numbers of many digits."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def generated(solver: Solver, name: str, output: str | PathLike[str], force: boo
 def exported(
     solver: Solver, to: str, output: str | PathLike[str] | None = None, force: bool = False
 ) -> str:
-    """Return the right-hand side as source in another language, written to a file if one is named.
+    """Return the right-hand side as source in another language, written to a file if a path is
+    given.
 
     Raises:
         InputError: The language is unknown, or the file must not be replaced.
@@ -63,7 +64,7 @@ def exported(
 
 
 def _with_observables(program: Program) -> Program:
-    """Return the program with its first observable as what evaluates a state."""
+    """Return the program with its first observable as the one that evaluates states."""
     first = next((p.name for p in program.procedures if p.name.startswith("observe_")), None)
     if first is None:
         raise InputError(
@@ -75,13 +76,13 @@ def _with_observables(program: Program) -> Program:
 def precise_rates(
     solver: Solver, given: Mapping[str, Any], parameters: Mapping[str, Any], digits: int
 ) -> dict[str, np.ndarray]:
-    """Return the rates with so many digits, as object arrays of ``mpmath.mpf``.
+    """Return the rates with a given number of digits, as object arrays of ``mpmath.mpf``.
 
-    Numbers of the state are taken as the doubles that they are.
+    The doubles of the state are taken as exact.
 
     Raises:
         NotYetError: A mean is an integral, which only compiled modules evaluate.
-        InputError: Less than one digit or more than 1000.
+        InputError: The number of digits is below 1 or above 1000.
     """
     if not 1 <= digits <= 1000:
         raise InputError(f"must be from 1 to 1000, not {digits}", argument="digits")

@@ -33,7 +33,7 @@ from symderiv.storage.kernels import LANES, WaitingModule, kept_module
 from symderiv.system.closed_motion import Closed, overlap_name
 from symderiv.system.named_states import Layout
 
-#: Factors of the terms of sums over the classes, with their powers, by the names of arrays.
+#: One term of a sum over the classes: the arrays that are its factors, with their powers.
 Sums = tuple[Mapping[str, int], ...]
 
 
@@ -52,11 +52,11 @@ def sums_in(closed: Closed) -> Sums:
 def modes_of_system(
     closed: Closed, sums: Sums, layout: Layout, constants: np.ndarray
 ) -> CoupledModes:
-    """Return the modes of a state, and how they are summed.
+    """Return how the eigenvalue classes of a state are coupled by sums.
 
     Args:
         closed: The equations.
-        sums: Those that occur in them.
+        sums: The sums over classes in the equations.
         layout: How vectors are packed.
         constants: The constants of a run.
     """
@@ -133,7 +133,7 @@ class Solver:
         """Return the module for eight runs at a time; None where a mean is no plain expression.
 
         Args:
-            observable: The name of one that the module is to have too.
+            observable: The name of an observable that the module is to have too.
         """
         if observable not in self._lane_texts:
             name = f"observe_{observable}" if observable else "observables"
@@ -167,7 +167,7 @@ class Solver:
 
     @cached_property
     def by_finer_rules(self) -> Callable[..., None]:
-        """The same with means by much finer rules."""
+        """The compiled right-hand side with means by much finer rules."""
         return self._with(self.closed.means.finer_constants)
 
     def _with(self, constants: Mapping[str, Constant]) -> Callable[..., None]:
@@ -177,7 +177,9 @@ class Solver:
 
     @cached_property
     def extents(self) -> dict[str, Callable[..., float]]:
-        """The functions of the sizes of fields and scalars of means by quadrature."""
+        """The functions that return the largest variance, mean and scalar of means by
+        quadrature.
+        """
         names = self.closed.extents
         module = uncompiled(print_numba(self.closed.extent_program)) if names else None
         return {name: getattr(module, f"observe_{name}") for name in names}
@@ -194,7 +196,7 @@ class Solver:
             raise NotYetError(f"has no Jacobian yet: {error}", argument="state") from error
 
     def tangent(self, moving: tuple[str, ...]) -> Callable[..., None]:
-        """Return the compiled function of that program on vectors.
+        """Return the compiled tangent program as a function on vectors.
 
         Raises:
             NotYetError: A mean has no derivative.
@@ -205,7 +207,7 @@ class Solver:
         return self._tangents[moving]
 
     def reversed(self, moving: tuple[str, ...]) -> Callable[..., None]:
-        """Return the function of weights of the rates times their derivatives, on vectors.
+        """Return the function for weights times the Jacobian of the rates, on vectors.
 
         Raises:
             NotYetError: A mean has no derivative.
@@ -218,9 +220,9 @@ class Solver:
         return compiled
 
     def observable_tangent(self, name: str) -> tuple[Callable[..., float], tuple[str, ...]]:
-        """Return the function of the rate of an average, and the names of what it depends on.
+        """Return the function of an average's rate, and the names of what the average depends on.
 
-        Its arguments are these and then their rates.
+        Its arguments are the values of these names and then their rates.
 
         Raises:
             NotYetError: A mean has no derivative.
@@ -246,9 +248,9 @@ class Solver:
         return sums_in(self.closed)
 
     def rates(self, given: Mapping[str, Any], parameters: Mapping[str, Any]) -> SystemRates:
-        """Return the rates, or what a step adds, and the observables at a state.
+        """Return the rates, or the change in a step, and the observables at a state.
 
-        ``parameters`` may say the time as ``alpha`` where something depends on it; it is 0 else.
+        If the equations depend on time, ``parameters`` may contain it as ``alpha``, by default 0.
         """
         state, constants, alpha = self.placed(given, parameters)
         slope = self.slope(state, constants, alpha)
@@ -260,7 +262,7 @@ class Solver:
     def placed(
         self, given: Mapping[str, Any], parameters: Mapping[str, Any]
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return the vectors of state and constants, and the time."""
+        """Return the packed state, the packed constants, and the time."""
         parameters, alpha = dict(parameters), 0.0
         if self.layout.statement.symbols.of(LearningTime):
             alpha = float(parameters.pop("alpha", 0.0))
@@ -300,7 +302,7 @@ class Solver:
 
         Args:
             states: Shape (P, n).
-            constants: For all of them, or of shape (P, m) for each of them.
+            constants: Constants of shape (m,) for all states, or (P, m) with one row for each.
             alpha: The times, shape (P,); α = 0 without them.
             names: The names of the observables, all when left out.
         """
@@ -317,10 +319,10 @@ class Solver:
         constants: np.ndarray,
         times: np.ndarray,
     ) -> dict[str, np.ndarray]:
-        """Return numbers that states have, by name, shape (P,) each.
+        """Return functions of the state at each state, by name, shape (P,) each.
 
         Args:
-            program: Its procedures say what the functions read.
+            program: The program, whose procedures list the arguments of the functions.
             functions: The functions by name.
             states, constants, times: As of :meth:`observed`.
         """
@@ -340,9 +342,9 @@ class Solver:
         return by_name
 
     def modes(self, constants: np.ndarray) -> CoupledModes:
-        """Return how states are coupled, of runs with these constants."""
+        """Return how eigenvalue classes are coupled in runs with these constants."""
         return modes_of_system(self.closed, self._sums, self.layout, constants)
 
     def times(self, alpha: np.ndarray) -> np.ndarray:
-        """Return the times of results nearest to those asked for: of steps, whole numbers."""
+        """Return the times of results nearest to those asked for, which are integers for steps."""
         return np.unique(np.rint(alpha)) if self.closed.equations.by_steps else alpha

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent, or whatever a statement says, at finite N."""
+"""Stochastic gradient descent, or any other stated dynamics, at finite N."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ if TYPE_CHECKING:
 
 
 PER_UNIT_OF_TIME = 50
-"""The number of times that averages in coefficients are measured in a time of 1; they move by as
-much between."""
+"""How often per unit of time averages in coefficients are measured; they are constant between."""
 
-_COMPONENTS = 4  # the stream that examples of mixtures are assigned to components by
+_COMPONENTS = 4  # the random stream that assigns examples to components of mixtures
 
 
 _Components = Sequence[tuple[list[int], np.ndarray, np.ndarray]]
@@ -49,9 +48,9 @@ class _Fresh:
 
     Args:
         eigenvalues: The eigenvalues of inputs that are not white, by name, shape (L,).
-        components: The components of every mixture: places of its tokens, sums of probabilities,
+        components: The components of every mixture: places of its tokens, cumulative probabilities,
             and roots of eigenvalues, shape (components, L).
-        means: Averages in coefficients, None for none.
+        means: The averages in coefficients, or None if there are none.
     """
 
     eigenvalues: Mapping[str, np.ndarray]
@@ -63,8 +62,8 @@ class SystemChain(MarkovChain):
     """A run of a statement, whose inputs may be mixtures and whose coefficients have averages.
 
     Args:
-        fresh: What it draws.
-        program, space, start, parameters, source, most, pace: As of ``MarkovChain``.
+        fresh: The random numbers that it draws.
+        program, space, start, parameters, source, most, pace: As in ``MarkovChain``.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class SystemChain(MarkovChain):
             for place in places:
                 self._inputs[place :: self.space.inputs] *= scale
         if self._means is not None:
-            # a step of many examples is taken at one state
+            # a step over a batch uses the averages at one state
             if self.made % self.pace.batch == 0:
                 self._average = self._means(self)
             self._latents[:, self._latents.shape[1] - self._average.size :] = self._average
@@ -128,7 +127,9 @@ class SystemSimulation(CurveResult):
         return {**self.mean, **errors}
 
     def usual(self) -> tuple[str, ...]:
-        """Return the names of what is one number at each time, or all where nothing is."""
+        """Return the names of quantities that are one number at each time, or all if there are
+        none.
+        """
         return tuple(n for n, v in self.mean.items() if v.ndim == 1) or tuple(self.mean)
 
     def to_xarray(self) -> xarray.Dataset:
@@ -149,7 +150,7 @@ class SystemSimulation(CurveResult):
         return {f"{name}_run": value for name, value in self.runs.items()}
 
     def _check_same(self, path: Path, content: bytes) -> None:
-        # the statement is not known here
+        # this class does not know the statement
         raise InputError(
             f"{path}: may hold another run; choose another name, or replace it with --force "
             "(force=True)"
@@ -200,13 +201,13 @@ class SystemSimulation(CurveResult):
 
 @dataclass(frozen=True)
 class Experiment:
-    """Runs of a statement at finite N, as they are asked for.
+    """A request for runs of a statement at finite N.
 
     Args:
         solver: The equations, for names, laws and observables.
         dimension: N.
-        runs: How many.
-        alpha: Times at which they report.
+        runs: The number of runs.
+        alpha: The times at which they report.
         seed: The seed of all random numbers.
         method: ``"vectors"``, ``"gram"`` or ``"auto"``.
     """
@@ -233,7 +234,7 @@ class Experiment:
         return tuple(sorted(_averages_of(self.statement), key=str))
 
     def pace(self, values: Mapping[str, float]) -> Pace:
-        """Return how large steps are, at values of parameters."""
+        """Return the pace of the steps for given values of parameters."""
         ratio = self.statement.batch_ratio
         if ratio is None:
             return Pace.usual(self.dimension)
@@ -249,7 +250,7 @@ class Experiment:
         return space
 
     def fresh(self, program: StepProgram, values: Mapping[str, float]) -> _Fresh:
-        """Return what runs draw."""
+        """Return the random numbers that runs draw."""
         layout, law = self.solver.layout, self.solver.closed.equations.law
         spectra = layout.spectrum[1]
         means = FreshMeans(law, self.averages, spectra, values) if self.averages else None
@@ -259,15 +260,15 @@ class Experiment:
 def simulated(
     asked: Experiment, given: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> SystemSimulation:
-    """Return runs of a statement at finite N, measured by overlaps.
+    """Return runs of a statement at finite N, measured by their overlaps.
 
     Vectors of every run are drawn anew with exactly the given overlaps. Observables are the
     equations' averages at the measured overlaps; averages in coefficients are means over fresh
     examples.
 
     Args:
-        asked: Which runs.
-        given: Where they start.
+        asked: The request for runs.
+        given: The initial state.
         parameters: Values that differ from the defaults.
     """
     solver, layout, seed = asked.solver, asked.solver.layout, asked.seed
@@ -277,7 +278,7 @@ def simulated(
     space, fresh = asked.space(program, pace), asked.fresh(program, values)
     gram, scalars = gram_of(solver, state, constants), _scalars_of(solver, state)
     measure = _measure_of(asked.statement, fresh.eigenvalues, layout.classes)
-    # time counts steps over N, and whole steps where these are batches of cN examples
+    # a unit of time is N steps, or one step if steps take batches of cN examples
     each = asked.dimension if asked.statement.batch_ratio is None else pace.batch
     examples = np.rint(np.asarray(asked.alpha) * each / pace.batch).astype(np.int64) * pace.batch
     most = int(examples[-1])
@@ -311,10 +312,10 @@ def simulated(
 def _measure_of(
     statement: Statement, eigenvalues: Mapping[str, np.ndarray], classes: int
 ) -> np.ndarray:
-    """Return what squares are weighed by on spheres, shape (L,).
+    """Return the weights of squared coordinates in the constraint of a sphere, shape (L,).
 
     Raises:
-        NotYetError: Spheres are measured with several inputs.
+        NotYetError: Spheres refer to several inputs.
     """
     names = {each.inputs for each in statement.constraints if each.kind == "sphere"}
     if len(names) > 1:
@@ -323,7 +324,7 @@ def _measure_of(
 
 
 def _averages_of(statement: Statement) -> set[sp.Symbol]:
-    """Return the averages in the changes of a step."""
+    """Return the averages that occur in the changes of a step."""
     step, means = statement.step(), statement.symbols.of(Mean)
     changes = [*step.vectors.values(), *step.scalars.values()]
     used = [e for c in changes for e in (*c.inputs.values(), *c.vectors.values(), c.scalar)]
@@ -331,10 +332,10 @@ def _averages_of(statement: Statement) -> set[sp.Symbol]:
 
 
 def _together(space: Space, pace: Pace) -> int:
-    """Return how many examples are learnt between two measurements of averages, at most."""
+    """Return the largest number of examples between two measurements of averages."""
     if pace.batch == 1:
         return max(1, space.dimension // PER_UNIT_OF_TIME)
-    # whole steps, or whole parts of one, so that each begins with a measurement
+    # whole steps, or equal parts of one, so that each step begins with a measurement
     most = pace.batch if space.span else BLOCK_NUMBERS // (space.inputs * space.bounds[-1])
     return max(n for n in range(1, max(1, most) + 1) if pace.batch % n == 0)
 
@@ -342,7 +343,7 @@ def _together(space: Space, pace: Pace) -> int:
 def _components_of(
     program: StepProgram, law: FieldLaw, eigenvalues: Mapping[str, np.ndarray], classes: int
 ) -> _Components:
-    """Return the components of mixtures as ``SystemChain`` takes them."""
+    """Return the components of mixtures in the form that ``SystemChain`` takes."""
     components = []
     for name, parts in law.mixtures.items():
         places = [n for atom, n in program.atoms.items() if program.sources[atom] == name]
@@ -387,7 +388,9 @@ def _scalars_of(solver: Solver, state: np.ndarray) -> np.ndarray:
 
 
 def roots_of(program: StepProgram, eigenvalues: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the roots of the eigenvalues of every input and eigenspace, (0, 0) for ones."""
+    """Return the roots of the eigenvalues for every input and eigenspace; shape (0, 0) if all are
+    1.
+    """
     if not eigenvalues:
         return np.zeros((0, 0))
     classes = len(next(iter(eigenvalues.values())))

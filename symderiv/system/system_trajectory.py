@@ -1,4 +1,4 @@
-"""A run of a system as what is shown, drawn, reported and written to files."""
+"""A run of a system as a result that is shown, drawn, reported and saved."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class SystemRun(FollowedResult, CurveResult):
         steps, rhs_evaluations: Numbers of steps and of right-hand sides of the run.
         error: Largest error of overlaps and slow scalars, relative to the lengths of the largest
             vectors of their families and to the largest scalar at that time. It is estimated as
-            that of a :class:`~symderiv.Trajectory` is, and no bound, unless the run was certified.
-        parameters: Their values.
+            that of a :class:`~symderiv.Trajectory`, not a bound, unless the run was certified.
+        parameters: Values of the parameters.
         dimensions: Names of the axes behind α, by order parameter.
         system: The statement.
         output: The file it was written to, if any.
         further: Derivatives by name, ``"w.B_by_eta"``; see :meth:`sensitivity`.
-        attributes: What files say of the run besides; ``"means_error"`` is the largest error found
-            of means by quadrature, if there are such means. Where the run leaves the range of that
-            search it is the change of rates by a much finer rule, times five, if that is larger; it
-            is "not known" if comparing takes long.
+        attributes: Further attributes of the run in files; ``"means_error"`` is the largest error
+            found of means by quadrature, if there are such means. Where the run leaves the
+            range of that search it is the change of rates by a much finer rule, times five, if that
+            is larger; it is "not known" if comparing takes long.
         enclosure: The proved balls of a run that was certified.
-        warnings: What is to be said of the accuracy of the equations, one line each.
+        warnings: Warnings on the accuracy of the equations, one line each.
         missed: Why the tolerance that was asked for was not reached; empty if it was.
     """
 
@@ -77,7 +77,7 @@ class SystemRun(FollowedResult, CurveResult):
         return arrays[name]
 
     def __getstate__(self) -> dict[str, Any]:
-        # numbers travel to other processes, compiled equations do not
+        # numbers can be sent to other processes, compiled equations cannot
         return {**self.__dict__, "system": None}
 
     @property

@@ -1,4 +1,4 @@
-"""A statement and its derivation in words, and in formulas in the field's letters."""
+"""A statement and its derivation in words and in the field's usual notation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SystemEquations:
 
     @cached_property
     def derivation(self) -> Derivation:
-        """Statement, step, motion, means and conditions, step by step."""
+        """The statement, the step, the motion, the means and the conditions, step by step."""
         sections = (
             Section("What is stated", "statement", tuple(self._stated())),
             Section("One step", "step", tuple(self._changes())),
@@ -80,7 +80,7 @@ class SystemEquations:
         """Return the equations of one order parameter as steps.
 
         Args:
-            name: As in states, e.g. ``"w.B"``.
+            name: The name as in states, e.g. ``"w.B"``.
 
         Raises:
             InputError: There is no such order parameter.
@@ -94,8 +94,8 @@ class SystemEquations:
         """Return the equations of one order parameter with every mean by name.
 
         Args:
-            name: As in states, e.g. ``"w.B"``.
-            state: Where the rates and means are evaluated; None leaves values out.
+            name: The name as in states, e.g. ``"w.B"``.
+            state: The state at which rates and means are evaluated; None leaves values out.
         """
         section = Section(name, "motion", self.motion_of(name))
         text = Derivation(f"The motion of {name}", (section,)).to_text()
@@ -284,7 +284,7 @@ class SystemEquations:
 
 
 def conditions_of(closed: Closed) -> list[str]:
-    """Return what the limit assumes for this statement, one sentence each."""
+    """Return the assumptions of the limit for this statement, one sentence each."""
     statement, law = closed.equations.statement, closed.equations.law
     conditions = [
         "Every step draws fresh inputs: an example that is used twice is not one of these.",
@@ -356,7 +356,7 @@ def _kept_by(constraint: Constraint) -> str:
 
 
 class Letters(LatexPrinter):  # type: ignore[misc]
-    """Prints fields as h_{w_1}, overlaps as Q_{w_1 w_2}, averages in angle brackets."""
+    """A printer of fields as h_{w_1}, overlaps as Q_{w_1 w_2}, averages in angle brackets."""
 
     def __init__(self, law: FieldLaw) -> None:
         super().__init__({"ln_notation": True})
@@ -366,8 +366,8 @@ class Letters(LatexPrinter):  # type: ignore[misc]
     def name(self, text: str) -> str:
         """Return the name of a vector, an input or a scalar with its number as an index.
 
-        Parameters with names of the field, such as ``learning_rate``, have its letters, unless the
-        statement gives such a letter to something else.
+        Parameters with usual names, such as ``learning_rate``, get their usual letters, unless the
+        statement uses the letter for something else.
         """
         head = text.rstrip("0123456789")
         letter, index = letter_of(head)

@@ -1,4 +1,4 @@
-"""The equations of a system in exact numbers, for runs that are proved."""
+"""The equations of a system in exact numbers, for proved runs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class TracedSystem(TracedRates):
     """The equations of a system in exact numbers.
 
     Attributes:
-        flow: A run of it in doubles.
-        shown: The names of the order parameters that results have.
+        flow: A run of the system in doubles.
+        shown: The names of the order parameters in results.
     """
 
     flow: PointRun
@@ -35,7 +35,8 @@ class TracedSystem(TracedRates):
         """Return the equations of a run.
 
         Raises:
-            NotYetError: A mean is an integral, steps are over batches, or time occurs.
+            NotYetError: A mean is an integral, steps are over batches, or the equations depend on
+                time.
         """
         point, closed = flow.point, flow.point.solver.closed
         if not closed.autonomous:
@@ -59,12 +60,14 @@ class TracedSystem(TracedRates):
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of the fields that move, as in solver modules, with the eigenvalue class."""
+        """The names of the moving fields as in solver modules, with the eigenvalue class."""
         return [f"{name}[{place + 1}]" for name, place in self.moving]
 
     @cached_property
     def observables(self) -> tuple[Operations, list[str]]:
-        """The entries of order parameters, ``w.B[1,2]``, and averages, with their names."""
+        """The entries of order parameters, ``w.B[1,2]``, and averages as operations, with their
+        names.
+        """
         solver, operations = self.flow.point.solver, Operations()
         moving = {self._flat(place): n for n, place in enumerate(self.moving)}
         names = []
@@ -83,8 +86,8 @@ class TracedSystem(TracedRates):
         return VariedSystemRun(self.flow, {}, ()).run(times)
 
     def scales(self, sizes: Mapping[str, arb]) -> dict[str, arb]:
-        """Return the lengths of the longest vectors of both families of overlaps, multiplied, and
-        the largest of the scalars of a name.
+        """Return scales of the entries: for an overlap the product of the longest vectors of its
+        two families, for a scalar the largest of its name.
         """
         layout, largest = self.flow.point.solver.layout, dict.fromkeys(self.shown, arb(0))
         names = {entry: entry.partition("[")[0] for entry in sizes}
@@ -100,8 +103,8 @@ class TracedSystem(TracedRates):
 
     @cached_property
     def _entries(self) -> list[tuple[str, int]]:
-        """The names of entries of order parameters that are shown, and their places: in the state,
-        then in the constants.
+        """The names of the entries of shown order parameters, with their places in the state
+        followed by the constants.
         """
         state, constants = self.vectors.begin.size, self.vectors.constants.size
         places = np.arange(float(state + constants))
@@ -115,7 +118,7 @@ class TracedSystem(TracedRates):
 
     @cached_property
     def _exact(self) -> list[Any]:
-        """All exact numbers, in the order of these places."""
+        """All exact numbers of the state followed by the constants."""
         return [x for array in self.vectors.numbers.values() for x in array.ravel()]
 
     def _flat(self, place: Place) -> int:

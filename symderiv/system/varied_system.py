@@ -21,16 +21,16 @@ from symderiv.system.named_states import named
 from symderiv.system.system_runs import Solver
 
 _KEPT_SOLVERS, _KEPT_STATES = 64, 1024
-# Models whose eigenvalues are constants of compiled modules.
+# Models whose eigenvalues are constants of compiled modules
 _SPECTRA = ("isotropic", "spectrum", "power-law")
 
 
 @dataclass(frozen=True)
 class SystemPoint:
-    """The begin of one run.
+    """The start of one run.
 
     Args:
-        state, constants: As vectors of its layout.
+        state, constants: The packed vectors of the solver's layout.
         parameters: Values that differ from the defaults.
         solver: The equations with the inputs of the run.
         given: The names of the order parameters that were given.
@@ -44,10 +44,10 @@ class SystemPoint:
 
 
 class VariedSystem:
-    """Parts that the runs of a system have in common.
+    """The common parts of the runs of a system.
 
     Args:
-        solver: Its equations.
+        solver: The equations.
         initial: The state at α = 0 by name.
         parameters: Values of parameters that differ from their defaults.
     """
@@ -60,10 +60,10 @@ class VariedSystem:
         self._bases: dict[Any, SystemPoint] = {}
 
     def key_of(self, name: str) -> str:
-        """Return the key that a name means.
+        """Return the full key for a name.
 
         Raises:
-            InputError: It means none.
+            InputError: The name stands for no key.
         """
         table, _, rest = name.partition(".")
         layout = self.solver.layout
@@ -88,7 +88,7 @@ class VariedSystem:
         )
 
     def point(self, values: Mapping[str, Any]) -> SystemPoint:
-        """Return the run with other values.
+        """Return the start of a run with other values.
 
         Args:
             values: The values by key, as :meth:`key_of` gives it.
@@ -107,7 +107,7 @@ class VariedSystem:
                 self._bases.clear()
             self._bases[inputs, initial] = self._packed(inputs, parts, parameters)
         base = self._bases[inputs, initial]
-        # runs that differ in parameters only have one state
+        # runs that differ in parameters only share one state
         layout, constants = base.solver.layout, base.constants.copy()
         views = layout.packing("parameters").views(constants)
         for name, value in layout.parameter_values(parameters).items():
@@ -120,7 +120,7 @@ class VariedSystem:
         parts: Mapping[str, Mapping[str, Any]],
         parameters: Mapping[str, Any],
     ) -> SystemPoint:
-        """Return a run, packed anew."""
+        """Return the start of a run, packed anew."""
         solver = self._solvers(inputs) if inputs else self.solver
         if solver.layout.classes != self.solver.layout.classes:
             raise NotYetError(
@@ -157,7 +157,7 @@ class VariedSystem:
         statement = replace(statement, inputs=tuple(changed))
         if any(inputs.model.model not in _SPECTRA for inputs in changed):
             return Solver(take_averages(derived(statement)))
-        # the equations know only of which kind these models are, which no key changes
+        # the equations depend only on the kind of these models, which no key changes
         law = closed.equations.law.with_inputs(statement)
         equations = replace(closed.equations, statement=statement, law=law)
         return self.solver.with_inputs(replace(closed, equations=equations))

@@ -13,8 +13,8 @@ from symderiv_codegen.ir.checks import check_distinct, check_identifier
 class Array:
     """A named array of float64; ``shape`` lists the names of ranges, ``()`` is a scalar.
 
-    ``symmetric``: two axes that follow each other and have one range (the first such pair) may be
-    exchanged; used to compute sums over half of the pairs.
+    ``symmetric``: two neighbouring axes with the same range (the first such pair) may be exchanged;
+    used to compute sums over half of the pairs.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Array:
 
     @property
     def pair(self) -> int | None:
-        """The first of the two neighbouring axes that have one range, if there are such axes."""
+        """The first axis of the first neighbouring pair with the same range, or None."""
         return next((n for n, (a, b) in enumerate(pairwise(self.shape)) if a == b), None)
 
 

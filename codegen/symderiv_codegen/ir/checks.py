@@ -1,4 +1,4 @@
-"""Checks of every part of a program: names, and exact expressions."""
+"""Checks common to all parts of a program: names, and exact expressions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Extensions of a program: functions that printers do not know, as data.
 
 Printers know sums, loops and elementary functions. The special functions of a field of mathematics,
-and what is known of where they lose digits, come with the program that uses them; nothing here, in
-the passes or in the printers imports any.
+and forms of them that lose no digits, come with the program that uses them; neither the passes nor
+the printers import any.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ def _unchanged(value: sp.Expr) -> sp.Expr:
 
 @dataclass(frozen=True)
 class Library:
-    """Functions for one kind of numbers, as text, and what expressions call them by.
+    """Functions for one kind of numbers, as text, with the names by which expressions call them.
 
     Args:
-        functions: For the names of SymPy functions, those of the functions in the texts.
+        functions: The names of functions in the texts, by the names of SymPy functions.
         texts: Python modules whose top-level functions and constants are pasted into printed
             modules where they, or what they use, are called. Each may use those before it and the
             elementary functions of many numbers; no name is defined twice.
-        plain: One more such module, whose functions stand for others of their names in modules to
-            be read.
-        lanes: The same for several runs at a time.
-        many: Modules like the texts with functions of many numbers at once.
-        together: For names of SymPy functions, the functions of many numbers that double sums
-            evaluate them with.
-        in_sums: An expression in the form in which most of it depends on few of the indices of the
-            sums that it stands in.
+        plain: A further such module, whose functions replace those of the same names in readable
+            modules.
+        lanes: A further such module, with functions for several runs at a time.
+        many: Modules like ``texts``, with functions of many numbers at once.
+        together: The functions of many numbers that evaluate SymPy functions in double sums, by
+            their names.
+        in_sums: A function that rewrites a summand so that most of it depends on few of the
+            indices.
     """
 
     functions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -53,13 +53,13 @@ class Library:
 
 @dataclass(frozen=True)
 class Restated:
-    """A function of which parts are computed in another way, in front of its definitions.
+    """A function with some parts computed in another way, before its definitions.
 
     Args:
         function: The function; ``targets`` are arguments of it.
-        targets: Names that are assigned together in front of the definitions; may be empty.
+        targets: Names that are assigned together before the definitions; may be empty.
         source: The call that gives their values.
-        complete: Nothing is left in it that loses digits where arguments coincide.
+        complete: Whether no part loses digits where arguments coincide.
     """
 
     function: ScalarFunction
@@ -77,15 +77,15 @@ class Extension:
     """Functions beyond the elementary ones, for each kind of numbers that modules are printed for.
 
     Args:
-        name: What it is, in the plural, for messages.
+        name: The kind of functions, in the plural, for messages.
         doubles: The functions for modules in double precision, compiled by numba.
         multiprecision: The functions for modules whose functions have an mpmath context as
             first argument.
-        portable: For all other languages, as functions of programs.
-        restated: A function in the form that keeps its digits in double precision; new names are
-            taken from the register that it is given.
-        derivatives: For names of SymPy functions, their derivatives by each of
-            their arguments as a function of these, where SymPy does not know them.
+        portable: The functions for all other languages, as functions of programs.
+        restated: Returns a function in the form that keeps its digits in double precision; new
+            names come from the given register.
+        derivatives: For SymPy functions that SymPy cannot differentiate, by name: their derivatives
+            by all arguments, as a function of these.
     """
 
     name: str
@@ -99,7 +99,7 @@ class Extension:
 
     @property
     def names(self) -> frozenset[str]:
-        """Names of its functions in modules, which no name of a program may hide."""
+        """Names of the extension's functions in modules, which no name of a program may hide."""
         return frozenset(
             {*self.doubles.functions.values(), *self.multiprecision.functions.values()}
         )

@@ -19,14 +19,14 @@ class ScalarFunction:
 
     Args:
         definitions: Named intermediate terms in order; each may use earlier ones.
-        guarded: The function is evaluated where rounding can carry it over the edge of its
-            domain: arcsine arguments are clipped to [-1, 1], roots of a slightly negative rounding
-            are 0, and a quotient with a vanishing denominator c/sqrt(0) is 0.
+        guarded: Whether rounding can carry arguments over the edge of the domain: arcsine arguments
+            are clipped to [-1, 1], roots of a slightly negative rounding are 0, and a quotient with
+            a vanishing denominator c/sqrt(0) is 0.
         symmetries: Permutations of the argument positions that leave the value unchanged, e.g.
             ``((2, 1, 0),)`` for f(a, b, c) = f(c, b, a). They allow sums over half of the pairs.
-        as_value: Other compiled code may be handed the function as a value.
-        everywhere: The value is right also where arguments of different indices coincide, so that
-            cases which tell this apart only save work.
+        as_value: Whether the function may be passed to other compiled code as a value.
+        everywhere: Whether the value is also right where arguments of different indices coincide,
+            so that cases for coinciding indices only save work.
     """
 
     name: str
@@ -74,4 +74,4 @@ class ScalarFunction:
 
 
 Function = ScalarFunction | TableSum | TemplateFunction
-"""What expressions can call by name."""
+"""Functions that expressions can call by name."""

@@ -13,7 +13,7 @@ from symderiv_codegen.ir.walk import array_name, arrays_in, free_names, subexpre
 
 @dataclass(frozen=True)
 class Set:
-    """``target = value``."""
+    """The statement ``target = value``."""
 
     target: sp.Symbol | sp.Indexed
     value: sp.Expr
@@ -23,7 +23,7 @@ class Set:
 class Start(Set):
     """An accumulator before its first :class:`Increase`; nothing else writes to it.
 
-    ``again``: it is started once more, by the pass that declared it, in the same body.
+    ``again``: whether it is a restart, by the pass that declared it, in the same body.
     """
 
     value: sp.Expr = sp.S.Zero
@@ -32,7 +32,7 @@ class Start(Set):
 
 @dataclass(frozen=True)
 class Increase:
-    """``target += value``, an accumulator."""
+    """The statement ``target += value`` for an accumulator."""
 
     target: sp.Symbol
     value: sp.Expr
@@ -40,9 +40,9 @@ class Increase:
 
 @dataclass(frozen=True)
 class Loop:
-    """``for index in range(start, stop)``.
+    """The loop ``for index in range(start, stop)``.
 
-    ``most``: for a loop over a list that the function makes, the length of the longest such list.
+    ``most``: for a loop over a list made by the function, the largest possible length of the list.
     """
 
     index: sp.Symbol
@@ -54,7 +54,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Conditional:
-    """``if``/``elif``/``else``; the condition of ``else`` is ``sp.true``."""
+    """The statement ``if``/``elif``/``else``; the condition of ``else`` is ``sp.true``."""
 
     cases: tuple[tuple[sp.Basic, tuple[Node, ...]], ...]
 
@@ -71,7 +71,7 @@ class Invoke:
 
 @dataclass(frozen=True)
 class Fill:
-    """Zero everywhere; ``indices`` are those of its loops."""
+    """Zeros in a whole array; ``indices`` are those of the loops."""
 
     array: Array
     indices: tuple[sp.Symbol, ...] = ()
@@ -86,7 +86,9 @@ class Remark:
 
 @dataclass(frozen=True)
 class Block:
-    """Blocks of a long range: ``first`` and ``last`` are their ends for what is inside."""
+    """A loop over blocks of a long range; inside, ``first`` and ``last`` are the ends of
+    a block.
+    """
 
     first: sp.Symbol
     last: sp.Symbol
@@ -97,9 +99,10 @@ class Block:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """A function of the first ``count`` elements of arrays, which leaves values in the first one.
+    """A call of a function of the first ``count`` elements of arrays, which overwrites the first
+    array.
 
-    ``scratch`` are arrays that it writes to and nobody reads.
+    ``scratch`` are arrays that it uses as workspace.
     """
 
     function: str
@@ -110,10 +113,10 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of neighbouring rows of a short range, as many at a time as a compiler unrolls.
+    """A loop over groups of neighbouring rows of a short range, as many as a compiler unrolls.
 
-    ``group`` is the number of a group, ``begin`` its first row. The last group may begin inside of
-    the one before: what is inside must not mind being computed twice.
+    ``group`` is the number of a group, ``begin`` its first row. The last group may overlap the one
+    before: its body must allow rows to be computed twice.
     """
 
     group: sp.Symbol
@@ -126,7 +129,7 @@ Node = Set | Increase | Loop | Conditional | Invoke | Fill | Remark | Block | Ev
 
 
 def inner(node: Node) -> Iterator[Node]:
-    """Yield the node and everything inside it, in order."""
+    """Yield the node and all nodes inside it, in order."""
     yield node
     bodies: Iterable[tuple[Node, ...]] = ()
     if isinstance(node, Loop | Block | Groups):
@@ -139,7 +142,7 @@ def inner(node: Node) -> Iterator[Node]:
 
 
 def with_bodies(node: Node, change: Callable[[tuple[Node, ...]], tuple[Node, ...]]) -> Node:
-    """Return the node with the bodies directly inside it changed."""
+    """Return the node with its immediate bodies changed."""
     if isinstance(node, Loop | Block | Groups):
         return replace(node, body=change(node.body))
     if isinstance(node, Conditional):
@@ -148,7 +151,7 @@ def with_bodies(node: Node, change: Callable[[tuple[Node, ...]], tuple[Node, ...
 
 
 def with_values(node: Node, values: Mapping[sp.Basic, sp.Basic]) -> Node:
-    """Return the node with expressions replaced in all that is assigned or added in it."""
+    """Return the node with expressions replaced in all values that are assigned or added in it."""
     if isinstance(node, Set | Increase):
         return replace(node, value=node.value.xreplace(values))
     return with_bodies(node, lambda body: tuple(with_values(child, values) for child in body))

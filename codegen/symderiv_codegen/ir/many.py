@@ -1,8 +1,7 @@
-"""Functions of many numbers in an array: what printed modules know them by, and the room they need.
+"""Functions of many numbers in an array: their names in printed modules, and the space they need.
 
-Each replaces the first numbers of an array by its values, those of several arguments the first
-array. It works through whole groups of
-``lanes`` numbers, for which the array must have room.
+Each replaces the first numbers of an array by its values; with several arguments, of the first
+array. It processes whole groups of ``lanes`` numbers, for which the array must have room.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from symderiv_codegen.ir.arrays import Array
 
 @dataclass(frozen=True)
 class Many:
-    """A function of many numbers, and a name for arrays that hold its values.
+    """A function of many numbers, with a name for arrays of its values.
 
     Args:
-        function: Its name. It gets an array for each argument, then scratch arrays, then how many
-            numbers there are, and leaves the values in the first array.
+        function: Its name. It takes an array for each argument, then scratch arrays, then the
+            number of values, and writes the values to the first array.
         word: The first word of the names of arrays.
-        lanes: It works through whole groups of so many.
-        arguments: How many it has.
-        scratch: How many arrays it wants besides.
+        lanes: The size of the groups that it processes.
+        arguments: The number of arguments.
+        scratch: The number of scratch arrays.
     """
 
     function: str

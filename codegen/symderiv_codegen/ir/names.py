@@ -1,4 +1,4 @@
-"""Names for temporaries that say what they hold, the same in every run."""
+"""Descriptive names for temporaries, the same in every run."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ WORDS = {0: "zero", 1: "one", 2: "two", 3: "three", 4: "four"}
 
 
 class NamePool:
-    """The register of names of one function: hands out names that are not in use.
+    """The register of names of one function; it provides names that are not in use.
 
-    A second one of a kind gets the suffix ``_2``. All passes take their names from it.
+    If a name is taken, the suffix ``_2`` is added. All passes take their names from it.
     """
 
     def __init__(self, in_use: Iterable[str]) -> None:
@@ -28,7 +28,7 @@ class NamePool:
         return iter(sorted(self._in_use))
 
     def take(self, wish: str) -> str:
-        """``wish`` or, where it is taken, ``wish_2``, ``wish_3`` and so on."""
+        """Return ``wish`` or, if it is taken, ``wish_2``, ``wish_3`` and so on."""
         name, count = wish, 1
         while name in self._in_use:
             count += 1
@@ -42,7 +42,7 @@ class NamePool:
 
 
 def describe(expression: sp.Expr) -> str:
-    """Return a name after the expression, e.g. ``one_plus_c11``; after its kind where that gets
+    """Return a name that spells the expression, e.g. ``one_plus_c11``, or its kind if that is too
     long.
     """
     spelled = _spell(expression)
@@ -50,7 +50,7 @@ def describe(expression: sp.Expr) -> str:
 
 
 def _spell(expression: sp.Basic) -> str:
-    """Return the expression in words, or an empty string where it has no short spelling."""
+    """Return the expression in words, or an empty string if it has no short spelling."""
     if isinstance(expression, sp.Symbol):
         return str(expression)
     if isinstance(expression, sp.Integer) and int(expression) in WORDS:

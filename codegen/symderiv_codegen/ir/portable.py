@@ -1,9 +1,9 @@
-"""Special functions as parts of a program, for languages that nobody wrote their texts in.
+"""Special functions as parts of a program, for languages without hand-written texts of them.
 
 A :class:`~symderiv_codegen.ir.extension.Library` gives the texts of functions in Python. Here the
 functions of an extension are themselves scalar functions and sums over tables, without loops whose
-length depends on numbers and without assignments under conditions, so that every printer prints
-them, also for libraries that trace or differentiate what they are given.
+length depends on numbers and without assignments under conditions, so that every printer can print
+them, also for libraries that trace or differentiate functions.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Portable:
     """Special functions as functions of programs.
 
     Args:
-        functions: For the names of SymPy functions, those of the functions here.
-        families: For names of these functions, what makes them and what they call: scalar functions
-            and sums over tables; each may call those before it in its family.
-        constants: The tables that these sum over, and their lengths.
+        functions: The names of the functions here, by the names of SymPy functions.
+        families: For names of these functions, a function that makes them and those they call:
+            scalar functions and sums over tables; each may call earlier ones of its family.
+        constants: The tables for these sums, and their lengths.
     """
 
     functions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -40,7 +40,7 @@ class Portable:
     )
 
     def definitions(self, called: Set[str]) -> tuple[Function, ...]:
-        """Return the families of the functions that are called; the others are not made."""
+        """Return the families of the functions that are called; other families are not made."""
         wanted = (make for names, make in self.families.items() if not called.isdisjoint(names))
         return tuple(function for make in wanted for function in make())
 
@@ -55,7 +55,7 @@ def _scalar(
 
 @cache
 def helpers() -> Mapping[str, Function]:
-    """Return what guarded functions call instead of roots, arcsines and quotients, and steps."""
+    """Return guarded versions of roots, arcsines and quotients, and steps, signs and softplus."""
     found = {
         "Heaviside": _scalar(
             "unit_step",

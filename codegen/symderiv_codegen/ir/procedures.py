@@ -13,15 +13,15 @@ from symderiv_codegen.ir.checks import check_distinct, check_exact, check_identi
 from symderiv_codegen.ir.walk import array_name, free_names, rebound_indices, subexpressions
 
 SAID_IF_GIVEN = "said if given"
-"""Mark of a field that digests of programs leave out where it is empty."""
+"""Metadata of a field that program digests leave out if it is empty."""
 
 
 @dataclass(frozen=True)
 class Assignment:
     """``target = value`` for every value of the target's indices.
 
-    ``symmetric``: the target does not change when the indices i, j of its two neighbouring axes of
-    one range are exchanged, so that only j <= i is computed and mirrored.
+    ``symmetric``: whether the target is invariant under exchange of the indices i, j of its two
+    neighbouring axes of one range, so that only j <= i is computed and mirrored.
     """
 
     target: sp.Indexed | sp.Symbol
@@ -59,8 +59,8 @@ class Assignment:
 class Call:
     """A call of another procedure: names of its inputs in order, then of its outputs.
 
-    ``when``: a condition on scalars; where it does not hold the procedure is not run at all and its
-    outputs are zero.
+    ``when``: a condition on scalars; if it does not hold, the procedure is skipped and its outputs
+    are zero.
     """
 
     procedure: str
@@ -82,10 +82,10 @@ class Procedure:
 
     Args:
         template: Name of a function in the texts of the program's extension for doubles, which
-            stands in place of a body: its arguments are those of the procedure.
-        names: For names of the template, the names of the module that stand for them.
-        stated: What the template computes, as a body; derivatives follow from it. Nothing if they
-            are not known.
+            replaces a body: its arguments are those of the procedure.
+        names: For names in the template, the names in the module that replace them.
+        stated: What the template computes, as a body that can be differentiated; empty if this is
+            not known.
     """
 
     name: str
@@ -166,7 +166,7 @@ class Procedure:
 
 
 def _check_element(element: sp.Basic, arrays: Mapping[str, Array], where: str) -> None:
-    """Arity and ranges of one array element (or scalar target)."""
+    """Check the number and the ranges of the indices of an array element, or of a scalar."""
     name = array_name(element) if isinstance(element, sp.Indexed) else str(element.name)
     indices = tuple(element.indices) if isinstance(element, sp.Indexed) else ()
     if name not in arrays:

@@ -1,11 +1,11 @@
-"""The indexed program: what a derivation hands over to the printers.
+"""The indexed program: the input of the printers.
 
 A program is data. It says *what* is computed (scalar functions, assignments to arrays with
 explicit sums over index ranges, the order of procedures), never *how*: loops, temporaries and the
 order of operations are the business of the passes, text is the business of the printers.
 
-Everything is exact. An expression that contains a floating-point number is refused, and so is one
-that uses a name nobody declared, so that a mistake shows where it is made and not in the text.
+Everything is exact. An expression that contains a floating-point number is refused, and so is an
+undeclared name, so that a mistake is detected where it is made and not in the text.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ class Program:
         constants: Module-level constants, e.g. ``{"FORMAT": 1}``; a tuple of floats is a table.
         small: Ranges so short that their sizes are worth knowing at compile time; the flat form of
             the right-hand side is then made for each set of sizes by ``specialised``.
-        written_out: Procedures in whose sums short functions are written out where speed matters.
-        mostly_zero: Scalars that are zero in most uses; what they multiply in long loops is then
-            left out.
+        written_out: Procedures in whose sums short functions are inlined where speed matters.
+        mostly_zero: Scalars that are zero in most uses; terms with such a factor are then left out
+            of long loops.
         right_hand_side: Name of the procedure whose outputs are the time derivatives of the fields
             of ``state`` in order; it gets a ``flat_`` form when it exists.
         observables: Name of the procedure that evaluates a state; it gets a ``flat_`` form when it
             exists.
         extension: Functions beyond the elementary ones that its expressions use: how they are
-            evaluated, which is no part of what the program says.
+            evaluated, which does not belong to the content of the program.
     """
 
     name: str
@@ -114,14 +114,14 @@ class Program:
 
     @property
     def vectors(self) -> tuple[Vector, ...]:
-        """State and parameters; nothing where one of them is not there."""
+        """State and parameters; empty unless both exist."""
         if self.state is None or self.parameters is None:
             return ()
         return self.state, self.parameters
 
     @property
     def flat_names(self) -> tuple[str, ...]:
-        """Names in the flat right-hand side besides its ranges and fields."""
+        """Names in the flat right-hand side other than ranges and fields."""
         if self.state is None or self.parameters is None:
             return ()
         kinds = ("width", "padded", "groups", "rows", "number")
@@ -209,7 +209,9 @@ def _check_call(
     written: set[str],
     where: str,
 ) -> None:
-    """Arguments of a call agree in number and shape, are written before, and inputs are kept."""
+    """Check that arguments of a call fit in number and shape, are written before, and
+    keep inputs.
+    """
     if step.procedure not in known:
         raise ProgramError(f"{where}: calls unknown procedure {step.procedure!r} (order matters)")
     called = known[step.procedure]

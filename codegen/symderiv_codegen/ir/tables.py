@@ -1,7 +1,7 @@
 """Functions that are sums over the rows of constant tables.
 
-E.g. Σ_k w_k Σ_l w_l f(a_k c_11, a_l c_22) with tables of the w and a in the module. The tables stay
-tables and the sums stay loops, so that the text has the same length for any number of rows.
+E.g. Σ_k w_k Σ_l w_l f(a_k c_11, a_l c_22) with tables of the w and a in the module. The sums stay
+loops, so that the text has the same length for any number of rows.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class TableTerm:
     """The sum of ``value`` over all combinations of rows, outermost first.
 
     Args:
-        rows: What is summed over.
+        rows: The rows that are summed over.
         definitions: Named parts of the value, in order.
         value: The summand.
-        exchangeable: For the first two rows, then for the two behind them, pairs of arguments:
-            where the two of every pair are equal, the value stays the same when the two rows are
-            exchanged; none if that is never known.
+        exchangeable: For the first two rows, then for the next two, pairs of arguments: if the two
+            of every pair are equal, the value is invariant under exchange of the two rows; empty if
+            this is never known.
     """
 
     rows: tuple[Row, ...]

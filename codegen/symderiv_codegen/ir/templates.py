@@ -1,4 +1,4 @@
-"""Functions whose text is a template of an extension with names of the module put in."""
+"""Functions whose text is a template of an extension, with names of the module filled in."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from symderiv_codegen.ir.procedures import SAID_IF_GIVEN
 
 @dataclass(frozen=True)
 class TemplateFunction:
-    """A scalar function that is a template; see ``ScalarFunction`` for the rest.
+    """A scalar function given by a template; see ``ScalarFunction`` for the rest.
 
     Args:
         template: Name of the function in the texts of the program's extension for doubles.
-        names: For names of the template, the names of the module that stand for them:
-            functions that come before, or constants.
-        slopes: Its derivatives by each of its arguments, in terms of these; nothing if they are
-            not known.
+        names: For names in the template, the names in the module that replace them: earlier
+            functions, or constants.
+        slopes: Its derivatives by each of its arguments, in terms of these; empty if they are not
+            known.
         used: Functions that the slopes call. They are part of programs of derivatives only.
     """
 
@@ -35,5 +35,5 @@ class TemplateFunction:
 
     @property
     def expressions(self) -> tuple[sp.Expr, ...]:
-        """There are none: the text is given."""
+        """No expressions, as the text is given."""
         return ()

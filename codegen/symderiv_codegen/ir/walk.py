@@ -1,4 +1,4 @@
-"""Small questions about expressions with indices: which names, arrays and calls occur in them."""
+"""Queries of expressions with indices: the names, arrays and calls in them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Total(sp.Expr):  # type: ignore[misc]
     """Sum over one index from ``low`` to ``high``, both included: the generator's own node.
 
     ``sp.Sum`` folds case distinctions out of its summand whenever it is rebuilt, even those that
-    depend on the index of a sum further inside; this node does nothing of the kind.
+    depend on the index of a sum further inside; this node does not.
     """
 
     is_commutative = True
@@ -68,10 +68,10 @@ def with_plain_indices(expression: sp.Basic) -> sp.Basic:
 
 
 def rebuilt(expression: sp.Basic, arguments: Sequence[sp.Basic]) -> sp.Basic:
-    """Return an expression with other arguments, and itself where they are its own.
+    """Return an expression with other arguments, or the same object if they are unchanged.
 
-    Functions such as arcsines are not evaluated again, for which SymPy asks long what is known of
-    the signs of their arguments: other names or indices change nothing in that.
+    Functions such as arcsines are not evaluated again, because SymPy would slowly examine the signs
+    of their arguments, which other names or indices do not change.
     """
     if all(new is old for new, old in zip(arguments, expression.args, strict=True)):
         return expression
@@ -97,14 +97,14 @@ def subexpressions(expression: sp.Basic) -> Iterator[sp.Basic]:
 Names = frozenset[str]
 Found = TypeVar("Found")
 
-#: As many expressions are remembered by what names occur in them.
+#: The number of expressions whose names are remembered.
 _MOST = 1 << 15
 
 
 def _once_for_each(found: Callable[[sp.Basic], Found]) -> Callable[[sp.Basic], Found]:
-    """Remember what a function found for an expression; passes ask for each part many times.
+    """Remember a function's results for expressions; passes ask for each part many times.
 
-    Expressions are known by identity: comparing two that are equal takes longer than the answer.
+    Expressions are compared by identity: comparing equal ones takes longer than the answer.
     """
     known: dict[int, tuple[sp.Basic, Found]] = {}
 
@@ -114,7 +114,7 @@ def _once_for_each(found: Callable[[sp.Basic], Found]) -> Callable[[sp.Basic], F
         if entry is None:
             if len(known) >= _MOST:
                 known.clear()
-            # an expression that is kept has its identity for itself
+            # keeping the expression keeps its id from being used again
             entry = known[id(expression)] = expression, found(expression)
         return entry[1]
 
@@ -130,7 +130,7 @@ def free_names(expression: sp.Basic) -> Names:
 
 @_once_for_each
 def _free_names(expression: sp.Basic) -> Names:
-    """Return the same for what has parts."""
+    """Return the free names of an expression with arguments."""
     if isinstance(expression, sp.Sum):
         names = free_names(expression.function)
         # The first limit is the innermost one: its bounds may use the indices of later limits.
@@ -153,7 +153,7 @@ def inexact_numbers(expression: sp.Basic) -> Names:
 
 @_once_for_each
 def _inexact_numbers(expression: sp.Basic) -> Names:
-    """Return the same for what has parts."""
+    """Return the floating-point numbers of an expression with arguments."""
     return frozenset().union(*(inexact_numbers(each) for each in expression.args))
 
 
@@ -169,7 +169,7 @@ def arrays_in(expression: sp.Basic) -> Names:
 
 @_once_for_each
 def _arrays_in(expression: sp.Basic) -> Names:
-    """Return the same for what has parts."""
+    """Return the names of the arrays in an expression with arguments."""
     if isinstance(expression, sp.Idx):
         return frozenset()
     if isinstance(expression, sp.Indexed):
@@ -184,7 +184,7 @@ def calls_of(expression: sp.Basic) -> frozenset[AppliedUndef]:
 
 @_once_for_each
 def _calls_of(expression: sp.Basic) -> frozenset[AppliedUndef]:
-    """Return the same for what has parts."""
+    """Return the calls in an expression with arguments."""
     if isinstance(expression, sp.Idx):
         return frozenset()
     parts = expression.indices if isinstance(expression, sp.Indexed) else expression.args
@@ -193,7 +193,7 @@ def _calls_of(expression: sp.Basic) -> frozenset[AppliedUndef]:
 
 
 def rebound_indices(expression: sp.Basic, in_use: set[str]) -> list[str]:
-    """Return indices of sums that hide a name which is already in use around them, sorted."""
+    """Return indices of sums that hide a name in use around them, sorted."""
     found: set[str] = set()
     inner = set(in_use)
     if isinstance(expression, sp.Sum):

@@ -1,14 +1,14 @@
-"""The check that every program passes before it is printed: what holds for its names.
+"""The check of names that every program passes before it is printed.
 
 A scope is the body of a function, of a loop, of a block or of a case. In every scope
 
-- a scalar is assigned once, on every path, and read only behind that; what an inner scope assigns
-  is not known outside of it, unless all cases of a distinction assign it;
+- a scalar is assigned once on every path, and read only afterwards; assignments of an inner scope
+  are not visible outside of it, unless all cases of a distinction make them;
 - an accumulator is started, then increased where it was started or further inside, and nothing
   else writes to it; the pass that declared it may start it again in the same scope;
 - indices of loops and arguments are not assigned; a loop inside another has another index;
-- arrays are declared; no two names of a function, and no name of a function and of its module, are
-  the same; local arrays are read behind a statement that writes to them;
+- arrays are declared; all names of a function differ from each other and from those of its module;
+  local arrays are read after a statement that writes to them;
 - every name comes from the register of names of the function.
 
 The text of a whole module defines every name that its functions take from it.
@@ -53,16 +53,16 @@ VALUE, INDEX, ACCUMULATOR = "value", "index", "accumulator"
 
 @dataclass(frozen=True)
 class Frame:
-    """The surroundings of the nodes of a function.
+    """The environment of the body of a function.
 
     Args:
         where: The function, for messages.
         module: Names of the module: functions, constants, imports.
-        scalars: Scalars that have values before: arguments and sizes.
+        scalars: Scalars with values at the start: arguments and sizes.
         inputs: Arrays that are only read.
         arrays: Arrays that are written: outputs and locals.
         names: The register of names of the function.
-        result: What it returns.
+        result: The returned value.
     """
 
     where: str
@@ -79,8 +79,8 @@ def check_names(nodes: Sequence[Node], frame: Frame, after: str) -> None:
 
     Args:
         nodes: The body of a function.
-        frame: What it stands in.
-        after: The pass that gave the nodes, for messages.
+        frame: The environment of the body.
+        after: The pass that produced the nodes, for messages.
 
     Raises:
         ProgramError: A rule is broken; the message names the function, the pass and the name.
@@ -93,10 +93,10 @@ def check_names(nodes: Sequence[Node], frame: Frame, after: str) -> None:
 
 
 def check_text(text: str, module: frozenset[str], where: str) -> None:
-    """Raise an error if a variable of a function that is given as text hides a name of its module.
+    """Raise an error if a variable of a function given as text hides a name of its module.
 
     Raises:
-        ProgramError: One does.
+        ProgramError: A variable does.
     """
     (function,) = ast.parse(text).body
     for node in ast.walk(function):
@@ -115,7 +115,8 @@ def check_globals(code: str, where: str) -> None:
     it.
 
     Raises:
-        ProgramError: One is missing, which would come out when the function first runs.
+        ProgramError: A name is missing; otherwise this would only show when the function first
+            runs.
     """
     module = symtable.symtable(code, where, "exec")
     defined = {each.get_name() for each in module.get_symbols() if _is_defined(each)}
@@ -139,16 +140,16 @@ def _is_defined(symbol: symtable.Symbol) -> bool:
 
 @dataclass
 class _Scope:
-    """Scalars of a scope by what they are, and names that scopes inside of it had."""
+    """The scalars of a scope by their kinds, and names used in earlier inner scopes."""
 
     names: dict[str, str] = field(default_factory=dict)
     past: set[str] = field(default_factory=set)
-    # The loop whose body it is.
+    # The loop that has this scope as its body.
     loop: Loop | None = None
 
 
 class _Walk:
-    """Goes through the nodes in the order in which they run."""
+    """A walk through the nodes in the order in which they run."""
 
     def __init__(self, frame: Frame, where: str) -> None:
         self._frame = frame
@@ -158,9 +159,7 @@ class _Walk:
         self._arrays = {*frame.inputs, *frame.arrays}
 
     def declared(self) -> None:
-        """Require that names that are there from the start differ from each other and from the
-        module's.
-        """
+        """Require that the initial names differ from each other and from the module's."""
         seen: set[str] = set()
         frame = self._frame
         for name in (*frame.scalars, *frame.inputs, *frame.arrays):
@@ -175,7 +174,7 @@ class _Walk:
             self._node(node)
 
     def read(self, expression: sp.Basic) -> None:
-        """Require that everything that an expression reads has a value."""
+        """Require that everything an expression reads has a value."""
         for name in sorted(names_in(expression)):
             self._known(name)
         for call in calls_of(expression):
@@ -229,8 +228,8 @@ class _Walk:
             raise self._error(name, "is increased and is not a started accumulator")
 
     def _branch(self, node: Conditional) -> None:
-        """Keep names and arrays that all cases assign, one of which holds, are known behind
-        them.
+        """Check all cases; names and arrays that every case of a complete distinction assigns are
+        visible afterwards.
         """
         before = set(self._written)
         known: list[set[str]] = []
@@ -253,8 +252,8 @@ class _Walk:
                 self._scopes[-1].names[name] = VALUE
 
     def _by_earlier_turns(self, first: sp.Basic) -> set[str]:
-        """Return arrays that a loop around has written where its index is known not to be the
-        first.
+        """Return arrays that an enclosing loop has written in earlier turns, if its index is known
+        not to be the first.
         """
         for scope in reversed(self._scopes):
             if scope.loop is not None and first == sp.Eq(scope.loop.index, scope.loop.start):

@@ -1,17 +1,17 @@
-"""Long loops: rows of outputs computed together, written to where they belong at once.
+"""Long loops: rows of outputs are computed together and written directly to their places.
 
 An assignment such as d[i, n, k] = sum_p a[i, p] b[p, n, k] + ... over a long range of k reads every
 row b[p, n, :] once for every i. Here it is computed for several i in one turn of the loop over k:
-each number of b is loaded once and used in a register. More things save work in the loop:
+each number of b is loaded once into a register. Further savings in the loop:
 
-- Coefficients with scalar factors, -rate*a[i, p], are multiplied in front of it.
-- Sums over many units are made in parts, so that for a part several rows fit into registers. Rows
-  of coefficients end with zeros where parts of equal width go beyond the last unit.
+- Coefficients with scalar factors, -rate*a[i, p], are multiplied before it.
+- Sums over many units are split into parts, so that several rows of a part fit into registers. Rows
+  of coefficients are padded with zeros to a multiple of the width of a part.
 - A symmetric target whose value is h(i, j) + h(j, i) + g(i, j) receives h first, of which only
   half as many products are needed, and the sum of both halves in a second turn.
 - Terms with a factor that is mostly zero are added in a further turn, where it is not.
 
-Long ranges are cut in blocks, so that these turns find their numbers in a cache. The compiler has
+Long ranges are cut into blocks, so that the data of these turns stay in a cache. The compiler has
 to know that outputs do not overlap with what is read.
 """
 
@@ -34,16 +34,16 @@ from symderiv_codegen.ir.walk import (
     with_plain_indices,
 )
 
-# Half of it costs a tenth more time at four units each: every block begins with coefficients.
+# Half of it would cost a tenth more time at four units each: every block begins with coefficients.
 LENGTH = 1024
-# Rows at a time times units: what LLVM still unrolls, and without that there are no vectors.
+# Rows at a time times units: more are not unrolled by LLVM, and then not vectorised.
 MOST_PRODUCTS = 56
-# Units in one part of the sums: with more of them too few rows are left.
+# Units in one part of the sums: with more, too few rows fit into registers.
 MOST_UNITS = 10
 
 
 def long_axis(step: Assignment, arrays: dict[str, Array], small: Sequence[str]) -> bool:
-    """Return whether the assignment is one over two short ranges and, innermost, a long one."""
+    """Return whether the assignment is over two short ranges and, innermost, a long one."""
     if not step.indices:
         return False
     shape = arrays[step.name].shape
@@ -53,8 +53,8 @@ def long_axis(step: Assignment, arrays: dict[str, Array], small: Sequence[str]) 
 def sums_long_range(procedure: Procedure, small: Sequence[str]) -> bool:
     """Return whether a procedure sums over a long range.
 
-    Such a procedure is compiled on its own: its sums may be made in any order, but products are
-    rounded before they are added, so that equal numbers give equal sums.
+    Such a procedure is compiled on its own: its sums may be reordered, but products are rounded
+    before they are added, so that equal numbers give equal sums.
     """
     limits = [
         str(limit[2] + 1)
@@ -68,20 +68,20 @@ def sums_long_range(procedure: Procedure, small: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class Lower:
-    """A function that turns expressions with sums into nodes."""
+    """Functions that turn expressions with sums into nodes."""
 
     rewrite: Callable[[sp.Expr], sp.Expr]
     assigned: Callable[[sp.Expr, sp.Expr], list[Node]]
 
 
 class LongLoops:
-    """Turns assignments over one long range into a loop over blocks.
+    """A translator of assignments over one long range into a loop over blocks.
 
     Args:
         arrays: All arrays by name.
-        mostly_zero: Names of scalars.
-        lower: How a value becomes nodes.
-        names: The names for the arrays of coefficients.
+        mostly_zero: Names of scalars that are mostly zero.
+        lower: The functions that turn values into nodes.
+        names: The register of names, for arrays of coefficients.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class LongLoops:
         self._before = sp.Symbol(names.take("before"), real=True)
 
     def nodes(self, steps: Sequence[Assignment]) -> tuple[list[Node], Block]:
-        """Return what is computed once, and the loop over blocks."""
+        """Return the nodes that run once before, and the loop over blocks."""
         body: list[Node] = []
         for step in steps:
             body += self._step(step)
@@ -131,7 +131,7 @@ class LongLoops:
         def along(inside: Sequence[Node]) -> Loop:
             return Loop(k, self._first, self._last, tuple(inside))
 
-        # several rows in one turn of the long loop, and a part of each sum
+        # several rows in one turn of the long loop, and one part of each sum
         here = {i: self._begin + self._row}
         start, sums = self._in_parts(self._lower.rewrite(value))
         start, sums, element = (e.xreplace(here) for e in (start, sums, target))
@@ -158,14 +158,16 @@ class LongLoops:
             result.append(over(i, rows, [over(j, i + 1, [along([*both, mirrored])])]))
         for name, terms in later.items():
             added = along(self._lower.assigned(target, target + terms))
-            # sizes that the compiler does not know: it would make a copy for every row
+            # as sizes unknown to the compiler, which would otherwise make a copy for every row
             unknown = (_in_all("number", size) for size in shape[:2])
             turn = over(i, next(unknown), [over(j, next(unknown), [added])])
             result.append(Conditional(((sp.Ne(sp.Symbol(name, real=True), 0), (turn,)),)))
         return result
 
     def _apart(self, value: sp.Expr) -> tuple[sp.Expr, dict[str, sp.Expr]]:
-        """Return the terms without and, by name, those with a factor that is mostly zero."""
+        """Return the usual terms, and those with a factor that is mostly zero, by the factor's
+        name.
+        """
         usual: list[sp.Expr] = []
         later: dict[str, sp.Expr] = {}
         for term in sp.Add.make_args(sp.expand(value)):
@@ -178,8 +180,8 @@ class LongLoops:
         return sp.Add(*usual), later
 
     def _in_parts(self, value: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-        """Return what is added once, and sums with their scalar factors in the coefficients, in
-        parts.
+        """Return the terms that are added once, and the sums over a part, with scalar factors moved
+        into the coefficients.
         """
         once: list[sp.Expr] = []
         sums: list[sp.Expr] = []
@@ -214,7 +216,9 @@ class LongLoops:
         return sp.Mul(part, *(f for f in factors if f not in (*totals, *scalars)))
 
     def _coefficients(self, element: sp.Indexed, factor: sp.Expr) -> sp.IndexedBase:
-        """Return an array of ``factor * element``, with zeros to the end of the last part."""
+        """Return an array of ``factor * element``, padded with zeros to the end of the
+        last part.
+        """
         name = array_name(element)
         if (factor, name) not in self._scaled:
             rows, columns = self._arrays[name].shape
@@ -232,12 +236,14 @@ class LongLoops:
 
 
 def _in_all(what: str, size: str) -> sp.Symbol:
-    """Return a number that ``specialised`` computes from a range."""
+    """Return the symbol of a number that ``specialised`` computes from a range."""
     return range_symbol(f"{what}_{size}")
 
 
 def halves(value: sp.Expr, i: sp.Symbol, j: sp.Symbol, long: set[str]) -> tuple[sp.Expr, sp.Expr]:
-    """h and g with value = h(i, j) + h(j, i) + g(i, j); long arrays of h have the index j."""
+    """Return h and g with value = h(i, j) + h(j, i) + g(i, j); long arrays in h have the
+    index j.
+    """
     left = list(sp.Add.make_args(sp.expand(value)))
     half: list[sp.Expr] = []
     rest: list[sp.Expr] = []

@@ -21,9 +21,7 @@ def partitions(items: Sequence[sp.Symbol]) -> Iterator[list[list[sp.Symbol]]]:
 
 
 def resolved(expression: sp.Basic, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.Expr:
-    """Return the expression where indices coincide exactly as chosen; different names are
-    different.
-    """
+    """Return the expression for indices that coincide exactly as chosen; other names differ."""
     represented = expression.xreplace(dict(chosen))
     decided = {
         relation: sp.true if isinstance(relation, sp.Ne) else sp.false
@@ -34,7 +32,7 @@ def resolved(expression: sp.Basic, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.
 
 
 def chosen_case(expression: sp.Basic, chosen: Mapping[sp.Symbol, sp.Symbol]) -> sp.Basic:
-    """Return :func:`resolved` without making the cases that do not hold.
+    """Return :func:`resolved` without constructing the cases that do not hold.
 
     Args:
         expression: The expression.
@@ -55,10 +53,11 @@ def chosen_case(expression: sp.Basic, chosen: Mapping[sp.Symbol, sp.Symbol]) -> 
 
 
 def tidy_condition(condition: sp.Basic) -> sp.Basic:
-    """Return a condition made of equalities of indices as alternatives, each as weak as it can be.
+    """Return a condition on equalities of indices as alternatives, each as weak as possible.
 
-    SymPy multiplies alternatives out when it merges cases, so that "i = p and j = q, or i = q and
-    j = p" becomes four clauses. Found again from the ways in which the indices can coincide.
+    SymPy multiplies alternatives out when it merges cases, so that "i = p and j = q, or i = q and j
+    = p" becomes four clauses. The alternatives are recovered from the ways in which the indices can
+    coincide.
     """
     equalities_only = all(
         isinstance(part, sp.Eq | sp.And | sp.Or | sp.Symbol)
@@ -77,12 +76,12 @@ def tidy_condition(condition: sp.Basic) -> sp.Basic:
 
 
 def without_cases(expression: sp.Expr, continuous: Collection[str]) -> sp.Expr:
-    """Return the expression with the general value in place of cases of coinciding indices.
+    """Return the expression with the general value in place of cases for coinciding indices.
 
     Args:
         expression: The expression with cases over indices, the last one general.
-        continuous: Names of functions whose value is right also where indices coincide; cases stay
-            where the general value calls another one.
+        continuous: Names of functions whose value is also right where indices coincide; cases stay
+            if the general value calls another function.
     """
 
     def general(cases: sp.Piecewise) -> sp.Expr:

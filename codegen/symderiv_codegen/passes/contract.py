@@ -1,7 +1,7 @@
 """Contraction: a local array that lives within one turn of its loops becomes a scalar.
 
-An array between two assignments over the same indices is needed as an array only as long as their
-loops are apart. Once they are fused, each turn reads the element it has just written.
+A local array that connects two assignments over the same indices is needed only as long as their
+loops are separate. Once they are fused, each turn reads the element it has just written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from symderiv_codegen.ir.walk import array_name
 
 
 def contract(body: tuple[Node, ...], local: Iterable[Array]) -> tuple[Node, ...]:
-    """Return the same nodes with such arrays replaced by scalars of the same names."""
+    """Return the nodes with such arrays replaced by scalars of the same names."""
     for array in local:
         if not array.shape:
             continue
@@ -38,8 +38,8 @@ def contract(body: tuple[Node, ...], local: Iterable[Array]) -> tuple[Node, ...]
 
 
 def _only_element(body: tuple[Node, ...], name: str) -> sp.Indexed | None:
-    """Return the one element that all nodes use, if its indices belong to loops around all its
-    uses.
+    """Return the one element of an array that all nodes use, if its indices belong to loops around
+    all uses, else None.
     """
     bound: set[sp.Basic] = set()
     touching = [node for node in body if name in reads(node) | writes(node)]

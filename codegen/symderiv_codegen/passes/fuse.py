@@ -1,8 +1,7 @@
 """Fusion: neighbouring loops over the same index become one loop.
 
-Two loops may be fused when no value crosses between different turns of the loop: every array that
-one of them writes and the other touches is addressed by the loop's index in one and the same
-place on both sides.
+Two loops may be fused if no value passes between different turns: every array that one of them
+writes and the other uses is indexed by the loop's index at the same position in both.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from symderiv_codegen.ir.walk import array_name
 
 
 def fuse(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Return the same nodes with loops fused, at every depth."""
+    """Return the nodes with loops fused, at every depth."""
     nodes = list(body)
     while (joined := _one_fusion(nodes)) is not None:
         nodes = joined
@@ -58,7 +57,7 @@ def _joined(nodes: list[Node], position: int, later: int) -> list[Node] | None:
         return None
     if not _independent_turns(first, second):
         return None
-    # Nodes in between go in front of the fused loop where the second loop needs them, else behind.
+    # Nodes in between go before the fused loop if the second loop needs them, else after it.
     before: list[Node] = []
     behind: list[Node] = []
     remarks: list[Node] = []
@@ -71,7 +70,7 @@ def _joined(nodes: list[Node], position: int, later: int) -> list[Node] | None:
             before.insert(0, node)
         else:
             behind.insert(0, node)
-    # A remark on the first loop stays with the first loop's part, inside.
+    # A remark on the first loop moves inside, to the first loop's part.
     start = position
     if remarks and start > 0 and isinstance(nodes[start - 1], Remark):
         start -= 1
@@ -91,7 +90,7 @@ def _independent_turns(first: Loop, second: Loop) -> bool:
 
 
 def _names_set_inside(loop: Loop) -> set[str]:
-    """Scalars that the loop writes: their values may pass from one turn to the next."""
+    """Return scalars that the loop writes: their values may pass from one turn to the next."""
     return {
         str(node.target)
         for node in inner(loop)
@@ -100,7 +99,7 @@ def _names_set_inside(loop: Loop) -> set[str]:
 
 
 def _same_place(name: str, first: Loop, second: Loop) -> bool:
-    """Return whether every access to the array uses the loop's index in one common place."""
+    """Return whether all accesses to the array have the loop's index at one common position."""
     if any(isinstance(node, Invoke) for loop in (first, second) for node in inner(loop)):
         return False
     used = [e for loop in (first, second) for e in elements(loop) if array_name(e) == name]

@@ -1,8 +1,8 @@
-"""Loop-invariant code: what does not change inside a loop is computed in front of it.
+"""Loop-invariant code motion: values that do not change in a loop are computed before it.
 
-Moved are calls, roots, quotients and products of at least two quantities; a single array element
-is left where it reads best, the compiler keeps it in a register. Code under a condition keeps its
-calls and quotients (they may only make sense under that condition); its products may move.
+Calls, roots, quotients and products of at least two quantities are moved; single array elements
+stay, as the compiler keeps them in registers. Code under a condition keeps its calls and quotients
+(they may only make sense under that condition); its products may move.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from symderiv_codegen.ir.walk import rebuilt
 
 
 def hoist(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
-    """Return the same nodes with invariants in front of their loops, outermost loops first."""
+    """Return the nodes with invariants computed before their loops, outermost loops first."""
     result: list[Node] = []
     known: dict[sp.Expr, sp.Symbol] = {}
     for node in body:
@@ -50,7 +50,7 @@ def hoist(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
 
 
 class _Invariants:
-    """Finds the invariants of one loop and replaces them by names."""
+    """The invariants of one loop, which are replaced by names."""
 
     def __init__(self, loop: Loop, names: NamePool, known: Mapping[sp.Expr, sp.Symbol]) -> None:
         self._changing = writes(loop)
@@ -108,7 +108,7 @@ def _without_number(expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
 
 
 def _worth_a_name(expression: sp.Expr, under_condition: bool) -> bool:
-    """Return whether an invariant expression costs enough to be computed ahead."""
+    """Return whether an invariant expression is expensive enough to be computed before its loop."""
     if expression.is_Atom or isinstance(expression, sp.Indexed) or expression.is_number:
         return False
     if isinstance(expression, sp.Mul | sp.Add):

@@ -1,7 +1,7 @@
 """Procedures in place of their calls, so that one function holds a whole computation.
 
-The compilers below inline as well, but late: what is one function here is compiled once, with its
-sizes known, and not once for itself and again for every caller.
+Compilers also inline, but later: a function inlined here is compiled once, with known sizes, and
+not once for itself and again for every caller.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from symderiv_codegen.ir.walk import array_name
 
 
 def with_inner_locals(procedure: Procedure, program: Program) -> Procedure:
-    """Return the procedure with the local arrays of all procedures that it calls among its own."""
+    """Return the procedure with the local arrays of all procedures that it calls added to
+    its own.
+    """
     found: dict[str, Array] = {}
 
     def collect(caller: Procedure) -> None:
@@ -39,13 +41,13 @@ def with_inner_locals(procedure: Procedure, program: Program) -> Procedure:
 
     collect(procedure)
     widened = replace(procedure, locals=procedure.locals)
-    # Inner locals are written by steps that are not the procedure's own: no check of its body.
+    # Inner locals are not written by the procedure's own steps, so its checks are bypassed.
     object.__setattr__(widened, "locals", (*procedure.locals, *found.values()))
     return widened
 
 
 def inlined_body(step: Call, called: Procedure) -> list[Assignment | Call]:
-    """Return the steps of a called procedure in the names of its caller."""
+    """Return the steps of a called procedure with the names of its caller."""
     formal = [array.name for array in (*called.inputs, *called.outputs)]
     names = {a: b for a, b in zip(formal, step.arguments, strict=True) if a != b}
     if not names:
@@ -78,6 +80,6 @@ def _renamed(node: sp.Basic, names: Mapping[str, str]) -> sp.Basic:
 
 
 def first_sentence(text: str) -> str:
-    """Return the text up to its first full stop, in small letters at the start."""
+    """Return the text up to its first full stop, with a lower-case first letter."""
     sentence = text.split(". ")[0].strip().rstrip(".")
     return sentence[:1].lower() + sentence[1:]

@@ -1,8 +1,7 @@
-"""Array elements that a loop body reads several times get a name at its start.
+"""Array elements that a loop body reads several times get a name at its beginning.
 
-For the machine it makes no difference, its compiler finds them by itself. But each reading is text
-that numba has to type and to translate: case distinctions that pass the same arguments to many
-functions consist of little else.
+The machine code does not change, but each reading is text that numba has to type and to translate:
+case distinctions that pass the same arguments to many functions consist of little else.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ from symderiv_codegen.ir.walk import array_name, subexpressions
 
 
 def with_named_elements(nodes: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
-    """Return the same nodes with repeatedly read elements named, each as far outside as it is
-    fixed.
-    """
+    """Return the nodes with repeatedly read elements named, each as far outside as possible."""
     return tuple(_named_inside(node, names) for node in nodes)
 
 
@@ -40,7 +37,7 @@ def _named_inside(node: Node, names: NamePool) -> Node:
     if isinstance(node, Conditional):
         cases = ((c, with_named_elements(body, names)) for c, body in node.cases)
         return Conditional(tuple(cases))
-    # long loops have their own ways with what they read
+    # long loops load their data in their own way
     if not isinstance(node, Loop) or any(isinstance(part, Block | Groups) for part in inner(node)):
         return node
     changing = set().union(*(writes(child) for child in node.body))
@@ -64,7 +61,7 @@ def _loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
 
 
 def _read(node: Node) -> Iterator[sp.Indexed]:
-    """Yield every reading of an element inside the node, in order."""
+    """Yield every element that is read inside the node, in order and with repetitions."""
     for part in inner(node):
         for expression in expressions(part):
             for found in subexpressions(expression):

@@ -1,4 +1,4 @@
-"""Loop nests of assignments with sums."""
+"""Translation of assignments with sums into loop nests."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from symderiv_codegen.passes.tabulate import tabulated
 from symderiv_codegen.passes.together import evaluated_together
 
 Pass = Callable[[tuple[Node, ...]], tuple[tuple[Node, ...], list[Array]]]
-"""Changes a body; gives the new one and the local arrays that it needs besides."""
+"""A change of a body; it returns the new body and the local arrays that it adds."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """The body of a function, checked: its nodes, the local arrays they need, its names."""
+    """The checked body of a function: its nodes, the local arrays they need, and its names."""
 
     nodes: tuple[Node, ...]
     arrays: tuple[Array, ...]
@@ -66,9 +66,10 @@ def loop_nests(procedure: Procedure, program: Program, plain: bool = False) -> B
     hoisted.
 
     Args:
-        procedure: One of the program's.
-        program: What it belongs to.
-        plain: To be read: nothing is hoisted, and nothing computed once that is stated twice.
+        procedure: A procedure of the program.
+        program: The program.
+        plain: Whether the text is to be read: nothing is hoisted, and repeated expressions stay
+            repeated.
 
     Raises:
         ProgramError: A name of the program has another meaning in the module.
@@ -94,12 +95,12 @@ def loop_nests(procedure: Procedure, program: Program, plain: bool = False) -> B
 def inlined_nests(
     procedure: Procedure, program: Program, last: Mapping[str, Pass] | None = None
 ) -> Body:
-    """Return the body with those of the procedures that it calls, and its long loops.
+    """Return the body of a procedure with those that it calls inlined, and its long loops.
 
     Args:
-        procedure: As :func:`symderiv_codegen.passes.inline.with_inner_locals` gives it.
+        procedure: The result of :func:`symderiv_codegen.passes.inline.with_inner_locals`.
         program: The program with a state and parameters.
-        last: More passes, by name.
+        last: Further passes, by name.
 
     Raises:
         ProgramError: A name of the program has another meaning in the module.
@@ -122,7 +123,7 @@ def inlined_nests(
             nodes += lowering.assignment(step)
     known = program.extension.doubles.together
     passes.begin(nodes)
-    # An array that a long loop reads stays one.
+    # Arrays that a long loop reads stay arrays.
     read = set().union(*(names_in(step.value) for step in long))
     passes.fused([array for array in procedure.locals if array.name not in read])
     passes.shared()
@@ -148,12 +149,12 @@ def reversed_nests(
     results: Collection[Array],
     both: Callable[[Body], tuple[tuple[Node, ...], tuple[Node, ...], list[Array]]],
 ) -> Body:
-    """Return the body with those of all procedures that it calls, followed by its reverse.
+    """Return the body of a procedure with all that it calls inlined, followed by its reverse.
 
     Args:
         procedure, program: As in :func:`inlined_nests`.
-        results: Those of its local arrays that stay arrays.
-        both: Gives what is needed of a body, its reverse, and the arrays for that.
+        results: The local arrays that stay arrays.
+        both: Returns the needed part of a body, its reverse, and the arrays for both.
     """
     given = {array.name for array in procedure.inputs}
     own = (name for name in program.flat_names if name not in given)
@@ -182,7 +183,7 @@ def reversed_nests(
 
 
 class _Passes:
-    """The passes over one body, each of which leaves names as they must be."""
+    """A sequence of passes over one body, with a check of names after each of them."""
 
     def __init__(
         self,
@@ -194,10 +195,10 @@ class _Passes:
         """Start with an empty body.
 
         Args:
-            procedure: What is lowered.
+            procedure: The procedure.
             program: Its program.
-            given: Scalars that the text has besides the procedure's own: sizes.
-            indexed: The procedures whose indices may occur.
+            given: Scalars in the text in addition to the procedure's own: sizes.
+            indexed: The procedures whose indices may occur in the body.
         """
         taken = {*program.module_names, *program.ranges, *given, *procedure.arrays}
         names = NamePool(taken.union(*(_indices(each) for each in indexed)))
@@ -210,28 +211,30 @@ class _Passes:
         self._added: list[Array] = []
 
     def begin(self, nodes: Sequence[Node]) -> None:
-        """Take the nodes of the steps, one after the other."""
+        """Begin with the nodes of the steps."""
         self.apply("lower", lambda _: (tuple(nodes), []))
 
     def fused(self, local: Iterable[Array]) -> None:
-        """Loops over the same range become one, arrays that live in one turn become scalars."""
+        """Fuse loops over the same range, and turn arrays that live within one turn into
+        scalars.
+        """
         self.apply("fuse", lambda body: (fuse(body), []))
         self.apply("contract", lambda body: (contract(body, local), []))
 
     def shared(self) -> None:
-        """Put what does not change in a loop in front of it, and compute nothing twice."""
+        """Move invariants out of loops, and compute repeated expressions once."""
         names = self.lowering.names
         self.apply("hoist", lambda body: (hoist(body, names), []))
         self.apply("share", lambda body: (share(body, names), []))
 
     def apply(self, name: str, change: Pass) -> None:
-        """Apply one pass, and check what it leaves."""
+        """Apply one pass, and check names afterwards."""
         self._nodes, arrays = change(self._nodes)
         self._added += arrays
         check_names(self._nodes, self._frame(), name)
 
     def done(self) -> Body:
-        """Return what the passes gave."""
+        """Return the body after all passes."""
         return Body(self._nodes, self._arrays(), self.lowering.names)
 
     def _arrays(self) -> tuple[Array, ...]:
@@ -253,7 +256,7 @@ class _Passes:
 
 
 def _still_arrays(procedure: Procedure, nodes: Sequence[Node]) -> list[Array]:
-    """Return the local arrays that no pass has turned into scalars."""
+    """Return the local arrays that have not become scalars."""
     used = {array_name(element) for node in nodes for element in elements(node)}
     parts = [part for node in nodes for part in inner(node)]
     used |= {name for part in parts if isinstance(part, Invoke) for name in part.arguments}
@@ -273,7 +276,7 @@ def _indices(procedure: Procedure) -> set[str]:
 
 
 class _Lowering:
-    """Turns the steps of one procedure into nodes; holds the names of its temporaries."""
+    """A translator of the steps of one procedure into nodes, with the names of temporaries."""
 
     def __init__(
         self, procedure: Procedure, functions: Mapping[str, Function], names: NamePool
@@ -286,10 +289,9 @@ class _Lowering:
     def call(
         self, step: Call, called: Procedure, procedures: Mapping[str, Procedure] | None = None
     ) -> list[Node]:
-        """Return the call of a procedure, inside a condition where it has one.
+        """Return the call of a procedure, inside a conditional if it has a condition.
 
-        With ``procedures`` the body of the procedure, if it has one, stands in place of the
-        call.
+        If ``procedures`` are given, a procedure with a body is inlined.
         """
         remark: list[Node] = [Remark(step.comment)] if step.comment else []
         actual = dict(zip((*called.inputs, *called.outputs), step.arguments, strict=True))
@@ -323,7 +325,7 @@ class _Lowering:
         return [Conditional(((step.when, tuple(nodes)), (sp.true, zero)))]
 
     def _fill(self, name: str) -> Fill:
-        """Zeros in an array; all loops that write some have the same indices."""
+        """Return zeros for an array; all such loops of a procedure share their indices."""
         array = self._procedure.arrays[name]
         while len(self._zeros) < len(array.shape):
             wish = f"i{len(self._zeros)}"
@@ -341,7 +343,7 @@ class _Lowering:
         return body
 
     def assignment(self, step: Assignment) -> list[Node]:
-        """Return the nest of loops over the free indices of an assignment."""
+        """Return the loop nest over the free indices of an assignment."""
         target = with_plain_indices(step.target)
         indices = [plain_index(index) for index in step.indices]
         body: list[Node] = []
@@ -361,7 +363,7 @@ class _Lowering:
         return [Remark(step.comment), *nest] if step.comment else list(nest)
 
     def _set(self, target: sp.Symbol | sp.Indexed, value: sp.Expr, body: list[Node]) -> None:
-        """``target = value``; a case distinction at the top becomes branches."""
+        """Append ``target = value`` to a body; a case distinction at the top becomes branches."""
         if isinstance(value, sp.Piecewise) and not _inline(value):
             body.append(self._branches(target, value))
         elif isinstance(value, Total) and isinstance(target, sp.Symbol):
@@ -378,7 +380,7 @@ class _Lowering:
         return Conditional(tuple(cases))
 
     def _value(self, expression: sp.Expr, body: list[Node]) -> sp.Expr:
-        """Return the expression without sums and cases, which ``body`` evaluates first."""
+        """Return the expression with its sums and cases evaluated beforehand in ``body``."""
         if isinstance(expression, sp.Indexed) or not expression.has(Total, sp.Piecewise):
             return expression
         if isinstance(expression, Total):
@@ -393,7 +395,7 @@ class _Lowering:
         return expression.func(*(self._value(argument, body) for argument in expression.args))
 
     def _total(self, total: sp.Symbol, value: Total, body: list[Node]) -> sp.Symbol:
-        """``total`` as the value of a sum."""
+        """Compute a sum in ``total``; return ``total``."""
         index, low, high = value.limit
         inside: list[Node] = []
         self._increase(total, value.summand, inside)
@@ -402,7 +404,9 @@ class _Lowering:
         return total
 
     def _increase(self, total: sp.Symbol, value: sp.Expr, body: list[Node]) -> None:
-        """``total += value``; nested sums add to the same total, vanishing cases are left out."""
+        """Append ``total += value``; nested sums add to the same total, vanishing cases are left
+        out.
+        """
         if isinstance(value, Total):
             index, low, high = value.limit
             inside: list[Node] = []
@@ -429,7 +433,7 @@ class _Lowering:
 
 
 def _inline(value: sp.Piecewise) -> bool:
-    """Cases short enough for a conditional expression: numbers and single names."""
+    """Return whether cases are short enough for a conditional expression: numbers and names."""
     return len(value.args) == 2 and all(
         expression.is_Number or isinstance(expression, sp.Symbol) for expression, _ in value.args
     )

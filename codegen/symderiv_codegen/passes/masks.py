@@ -1,8 +1,8 @@
-"""Conditions for several runs at a time: a part is computed where any run needs it, and masked.
+"""Conditions for several runs at a time: code runs if any run needs it, and is masked.
 
-The values of a scalar differ from run to run, and so does whether a condition on it holds. Where
-the other case of a condition only sets arrays to zero, the arrays are made zero behind it in the
-runs in which it does not hold.
+The values of a scalar differ from run to run, and so does whether a condition on it holds. If the
+other case of a condition only sets arrays to zero, the arrays are set to zero afterwards in the
+runs in which the condition does not hold.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from symderiv_codegen.ir.walk import range_symbol
 
 
 def differs(condition: sp.Basic) -> bool:
-    """Return whether a condition is one on numbers, and not on indices alone."""
+    """Return whether a condition depends on numbers, and not on indices alone."""
     indices = all(symbol.is_integer for symbol in condition.free_symbols)
     return bool(condition.has(sp.Indexed) or not indices)
 
 
 def masked(nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], list[Array]]:
-    """Return the same nodes for several runs at a time; no array is added.
+    """Return the nodes for several runs at a time; no array is added.
 
-    A condition without another case is one that only saves work: what is inside leaves alone what
-    it does not hold for.
+    A condition without another case only saves work: where it does not hold, its body has no
+    effect.
 
     Raises:
         ProgramError: A condition chooses between two computations.
@@ -50,7 +50,7 @@ def _masked(node: Node) -> Node:
 
 
 def _zero_elsewhere(fill: Fill, when: sp.Basic) -> Node:
-    """Loops that keep the elements of an array where a condition holds."""
+    """Return loops that set the elements of an array to zero unless a condition holds."""
     indices: Sequence[sp.Symbol] = fill.indices[: len(fill.array.shape)]
     if not indices:
         raise ProgramError(f"no form for several runs at a time: {fill.array.name} is a scalar")

@@ -1,8 +1,7 @@
 """The first two rows of a sum over tables as one list of pairs, for the innermost loop.
 
-A table has few rows, and loops of few turns do not become vector instructions; a list of all pairs
-of rows is long. Where the two rows may be exchanged, pairs that differ by that are listed once and
-stand for two.
+A table has few rows, and short loops are not vectorised; a list of all pairs of rows is long. If
+the two rows may be exchanged, each pair is listed once with weight two.
 """
 
 from __future__ import annotations
@@ -23,31 +22,31 @@ Equal = tuple[tuple[sp.Symbol, sp.Symbol], ...]
 
 @dataclass(frozen=True)
 class Exchange:
-    """Two rows that may be exchanged where arguments are equal.
+    """A symmetry under exchange of two rows, which holds if pairs of arguments are equal.
 
-    ``same`` is one there, and zero elsewhere.
+    ``same`` is one if they are equal, and zero otherwise.
     """
 
     same: sp.Symbol
     equal: Equal
 
     def front(self) -> list[Node]:
-        """Return what is decided before the loops."""
+        """Return the test of the symmetry before the loops."""
         equal = sp.And(*(sp.Eq(*pair) for pair in self.equal))
         decided = Conditional(((equal, (Increase(self.same, sp.Integer(1)),)),))
         return [Start(self.same), decided]
 
     def halved(self, loop: Loop, first: sp.Symbol) -> Loop:
-        """Return the loop over the second row, from the first row on where they are the same."""
+        """Return the loop over the second row, starting at the first row if the symmetry holds."""
         return replace(loop, start=first * self.same)
 
     def weight(self, first: sp.Symbol, second: sp.Symbol) -> sp.Expr:
-        """Return how many pairs of rows one stands for: two apart from the diagonal."""
+        """Return the multiplicity of a pair: two off the diagonal if the symmetry holds."""
         return 1 + self.same * (1 - sp.KroneckerDelta(first, second))
 
 
 def exchange(equal: Equal, names: NamePool) -> Exchange | None:
-    """Return how two rows may be exchanged; None if they never may."""
+    """Return the symmetry under exchange of two rows; None if there never is one."""
     return Exchange(sp.Symbol(names.take("same"), integer=True), equal) if equal else None
 
 
@@ -57,9 +56,9 @@ class Pairs:
 
     Attributes:
         rows: The two rows.
-        exchange: How they may be exchanged.
-        lists: Entries of the rows, each with the array that has it for every pair.
-        weights: The array of how many pairs of rows each stands for, and the symbol for that.
+        exchange: The symmetry under their exchange, if any.
+        lists: Entries of the rows, each with the array of its values for all pairs.
+        weights: The symbol and the array of multiplicities of the pairs.
         count: The number of pairs.
     """
 
@@ -110,9 +109,9 @@ class Pairs:
 
 
 def paired_rows(term: TableTerm, names: NamePool) -> tuple[TableTerm, Pairs | None]:
-    """Return a term with the list of its first two rows as its last row, and the list.
+    """Return a term whose last row is the list of its first two rows, and the list.
 
-    Terms of up to three rows stay as they are: they take little time.
+    Terms of up to three rows are fast and stay unchanged.
     """
     if len(term.rows) < 4:
         return term, None

@@ -18,7 +18,7 @@ Definition = tuple[sp.Symbol, sp.Expr]
 
 @dataclass(frozen=True)
 class StraightLine:
-    """Definitions in the order in which they are computed, and the value in terms of them."""
+    """Definitions in the order of computation, and the value in terms of them."""
 
     definitions: tuple[Definition, ...]
     value: sp.Expr
@@ -30,21 +30,21 @@ class StraightLine:
 
     @property
     def operations(self) -> int:
-        """Additions, multiplications, divisions, powers and function calls, each counted once."""
+        """The number of operations and function calls in the text, each counted once."""
         expressions = [e for _, e in self.definitions] + [self.value]
         return int(sum(sp.count_ops(expression) for expression in expressions))
 
 
 def as_defined(function: ScalarFunction) -> StraightLine:
-    """Return the function as it is stated: its own definitions and its value."""
+    """Return the function as stated: with its own definitions and value."""
     return StraightLine(function.definitions, function.value)
 
 
 def straight_line(function: ScalarFunction, names: NamePool) -> StraightLine:
     """Return the function with every repeated subexpression computed once.
 
-    The function's own definitions are kept, with their names and in their order; what is new gets
-    a name after what it holds. Half-integer powers share one root.
+    The function's own definitions keep their names and order; new ones get descriptive names.
+    Half-integer powers share one root.
 
     Args:
         function: The function.
@@ -70,7 +70,9 @@ def _provisional() -> sp.utilities.iterables.NumberedSymbols:
 def _shared_roots(
     expressions: Sequence[sp.Expr],
 ) -> tuple[list[sp.Expr], dict[sp.Symbol, sp.Expr]]:
-    """Write x**(3/2), 1/sqrt(x), ... through one symbol for sqrt(x) where it occurs repeatedly."""
+    """Return expressions with x**(3/2), 1/sqrt(x), ... in terms of one symbol for each repeated
+    sqrt(x).
+    """
     powers: Counter[sp.Expr] = Counter()
     for expression in expressions:
         for node in sp.preorder_traversal(expression):
@@ -102,7 +104,7 @@ def _is_half_integer_power(node: sp.Basic) -> bool:
 def _in_order(
     extra: Sequence[Definition], outputs: Sequence[tuple[sp.Symbol | None, sp.Expr]]
 ) -> list[tuple[sp.Symbol | None, sp.Expr]]:
-    """Return definitions in front of their first use, the function's own ones in their order."""
+    """Return definitions before their first use, with the function's own ones in their order."""
     pending = dict(extra)
     ordered: list[tuple[sp.Symbol | None, sp.Expr]] = []
 
@@ -122,10 +124,10 @@ def _renamed(
     provisional: set[sp.Symbol],
     names: NamePool,
 ) -> StraightLine:
-    """Give final names; what a name would not make clearer or cheaper is put back into its
-    place.
+    """Replace provisional names by final ones; inline definitions that are neither clearer nor
+    cheaper.
     """
-    # A subexpression that is one of the function's own definitions takes that definition's name.
+    # A subexpression equal to one of the function's own definitions takes its name.
     own: dict[sp.Expr, sp.Symbol] = {}
     for symbol, expression in ordered:
         if symbol is not None and symbol not in provisional and expression in provisional:
@@ -152,7 +154,9 @@ def _renamed(
 
 
 def _scaled_name(expression: sp.Expr) -> bool:
-    """Return a number, a name, a number times a name, or a condition: not worth a definition."""
+    """Return whether an expression is too simple for a name: a number, a multiple of a name, a
+    condition.
+    """
     if not isinstance(expression, sp.Expr):
         return True
     _, rest = expression.as_independent(*expression.free_symbols, as_Add=False)

@@ -22,7 +22,7 @@ HALF = sp.Rational(1, 2)
 
 
 def self_contained(program: Program) -> Program:
-    """Return the program with the functions that it would find elsewhere in front of its own.
+    """Return the program with external functions that it uses added as functions of its own.
 
     Raises:
         PrinterError: A function is a text for compiled Python and nothing else.
@@ -90,7 +90,9 @@ def _procedure(procedure: Procedure, portable: Portable) -> Procedure:
 def _needed(
     portable: Portable, own: Iterable[Function], procedures: Iterable[Procedure]
 ) -> tuple[Function, ...]:
-    """Return the known functions that the others call, and what these call."""
+    """Return the special functions and helpers that functions and procedures call,
+    directly or not.
+    """
     assigned = (s.value for p in procedures for s in p.body if isinstance(s, Assignment))
     waiting = _called((*assigned, *(e for f in own for e in f.expressions)))
     specials = {each.name: each for each in portable.definitions(waiting)}
@@ -110,7 +112,7 @@ def _called(expressions: Iterable[sp.Expr]) -> set[str]:
 
 
 def _rewritten(node: sp.Expr, portable: Portable, guarded: bool) -> sp.Expr:
-    """Return the expression with calls in place of what needs them."""
+    """Return the expression with calls in place of special functions and guarded operations."""
     if not node.args or isinstance(node, sp.Indexed):
         return node
     if guarded and isinstance(node, sp.Mul):
@@ -132,7 +134,7 @@ def _call(helper: str, *arguments: sp.Expr) -> sp.Expr:
 
 
 def _product(node: sp.Mul, portable: Portable) -> sp.Expr:
-    """Factors, and one guarded quotient by what stands below the line."""
+    """Return a product with one guarded quotient by all factors in its denominator."""
     above, below, numbers = [], [], []
     for factor in node.args:
         if factor.is_number:

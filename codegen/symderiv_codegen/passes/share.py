@@ -1,4 +1,4 @@
-"""Calls that one loop body makes more than once with the same arguments are made once."""
+"""Repeated calls with the same arguments in one loop body are made once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from symderiv_codegen.ir.walk import subexpressions
 
 
 def share(body: tuple[Node, ...], names: NamePool) -> tuple[Node, ...]:
-    """Return the same nodes with repeated calls of a body computed in front of their first use.
+    """Return the nodes with repeated calls of a body computed before their first use.
 
-    Only statements that always run are looked at, so that no call is made that was not made before.
+    Only statements that always run are considered, so that no additional call is made.
     """
     nodes = [with_bodies(node, lambda inside: share(inside, names)) for node in body]
     for call in _repeated(nodes):

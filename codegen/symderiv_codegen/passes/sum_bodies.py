@@ -1,4 +1,4 @@
-"""Bodies of loops whose own loops all add up something; sums are taken there."""
+"""Bodies of loops that contain loops of sums."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def in_sum_bodies(
 
     Args:
         nodes: Loop nests.
-        rewrite: Gets a body and the ranges of the loops around it.
+        rewrite: A function of a body and the ranges of the loops around it.
         ranges: The ranges of loops around the nodes.
     """
     around = ranges or {}
@@ -50,9 +50,7 @@ def in_sum_bodies(
 def in_double_sums(
     nodes: tuple[Node, ...], rewrite: Callable[[tuple[Node, ...]], tuple[Node, ...]]
 ) -> tuple[Node, ...]:
-    """Return the nodes with every innermost body that contains sums of sums, or over lists,
-    rewritten.
-    """
+    """Return the nodes with every innermost body of double sums, or sums over lists, rewritten."""
     body = tuple(
         with_bodies(each, lambda inside: in_double_sums(inside, rewrite)) for each in nodes
     )
@@ -68,15 +66,15 @@ def _contains_sum(loop: Loop) -> bool:
 
 
 def adds_up(loop: Loop) -> bool:
-    """Return whether the loop adds to a quantity that lives longer than one of its turns."""
+    """Return whether the loop adds to a quantity that outlives its turns."""
     increased = {node.target for node in inner(loop) if isinstance(node, Increase)}
     started = {node.target for node in inner(loop) if isinstance(node, Set)}
     return bool(increased - started)
 
 
 def extent(loop: Loop, ranges: Ranges) -> sp.Symbol | None:
-    """Return the range of a loop's index, of which it takes all or, below a loop around it, a
-    part.
+    """Return the range of a loop's index, which takes all of it or, in a triangular loop, a part;
+    else None.
     """
     if loop.start != 0:
         return None
@@ -84,11 +82,10 @@ def extent(loop: Loop, ranges: Ranges) -> sp.Symbol | None:
 
 
 def with_front(body: Sequence[Node], first: int, front: Iterable[Node]) -> list[Node] | None:
-    """Return the front and what it needs of a body, to be put in its place ``first``, then what is
-    left.
+    """Return a body from the place ``first`` on with nodes inserted, preceded by all they need.
 
     Returns:
-        The nodes from that place on, or None where the front needs what only a loop behind it
+        The nodes from that place on, or None if the inserted nodes need a value that a later loop
         computes.
     """
     added = list(front)

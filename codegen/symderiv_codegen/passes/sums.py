@@ -34,7 +34,7 @@ Limit = tuple[sp.Symbol, sp.Expr, sp.Expr]
 
 
 class SumRewriter:
-    """Applies the rules to expressions over given arrays and scalar functions."""
+    """A rewriter that applies these rules to expressions over given arrays and scalar functions."""
 
     def __init__(self, arrays: Mapping[str, Array], functions: Mapping[str, Function]) -> None:
         self._ranges = {size for array in arrays.values() for size in array.shape}
@@ -47,11 +47,11 @@ class SumRewriter:
         self._ordered: dict[sp.Basic, sp.Basic] = {}
 
     def rewrite(self, expression: sp.Expr) -> sp.Expr:
-        """Return the same expression with plain indices, single-index sums, and the rules
-        applied.
+        """Return an equal expression with plain indices and single-index sums, after applying the
+        rules.
         """
         plain = with_plain_indices(expression)
-        # Ranges are known by name, whatever is assumed about the symbol that was used.
+        # Ranges are identified by name, whatever assumptions the given symbol has.
         ranges = {s: range_symbol(str(s)) for s in plain.atoms(sp.Symbol) if str(s) in self._ranges}
         return self._rewrite(plain.xreplace(ranges))
 
@@ -75,9 +75,7 @@ class SumRewriter:
         return result
 
     def _halved(self, summand: sp.Expr, limits: list[Limit]) -> tuple[sp.Expr, list[Limit]]:
-        """Return the sum over half of the pairs for the first pair of indices that may be
-        exchanged.
-        """
+        """Return the sum over half of the pairs, for the first exchangeable pair of indices."""
         for second, (b, low, high) in enumerate(limits):
             for a, other_low, other_high in limits[second + 1 :]:
                 if (low, high) != (other_low, other_high):
@@ -91,10 +89,10 @@ class SumRewriter:
         return summand, limits
 
     def exchangeable(self, expression: sp.Expr, a: sp.Symbol, b: sp.Symbol) -> bool:
-        """Return whether exchanging two indices leaves the expression unchanged.
+        """Return whether an expression is invariant under the exchange of two indices.
 
-        Known from the declared symmetries of arrays and functions; case distinctions are compared
-        case by case over all ways in which their indices can coincide.
+        This follows from the declared symmetries of arrays and functions; case distinctions are
+        compared case by case over all ways in which their indices can coincide.
         """
         if expression.has(Total):
             return False
@@ -116,7 +114,9 @@ class SumRewriter:
         return True
 
     def _canonical(self, node: sp.Basic) -> sp.Basic:
-        """Return a node with symmetric indices and arguments in order; cases share most parts."""
+        """Return a node with symmetric indices and arguments sorted, remembered for
+        shared parts.
+        """
         if node not in self._ordered:
             self._ordered[node] = self._put_in_order(node)
         return self._ordered[node]
@@ -156,9 +156,7 @@ def _about_indices(condition: sp.Basic) -> bool:
 
 
 def _flattened(summand: sp.Expr, limits: list[Limit]) -> tuple[sp.Expr, list[Limit]]:
-    """Return nested sums as one sum over several indices, where nothing but factors is in
-    between.
-    """
+    """Return nested sums as one sum over several indices, if only factors are in between."""
     while True:
         sums = [factor for factor in sp.Mul.make_args(summand) if isinstance(factor, Total)]
         if len(sums) != 1:
@@ -176,7 +174,7 @@ def _without(product: sp.Expr, *left_out: sp.Expr) -> sp.Expr:
 
 
 def _single(summand: sp.Expr, limit: Limit) -> sp.Expr:
-    """Return the sum over one index: factors and cases without the index go in front."""
+    """Return the sum over one index, with factors and cases without the index outside."""
     index, low, high = limit
     summand = _common_factors_in_front(summand)
     factors = [part for f in sp.Mul.make_args(summand) for part in _cases_apart(f)]
@@ -195,9 +193,7 @@ def _single(summand: sp.Expr, limit: Limit) -> sp.Expr:
 
 
 def _cases_apart(factor: sp.Expr) -> list[sp.Expr]:
-    """Return a case distinction as the factors that all its cases have, and what is left of the
-    cases.
-    """
+    """Return a case distinction as factors common to all cases, and the remaining cases."""
     if not isinstance(factor, sp.Piecewise):
         return [factor]
     first, *others = [sp.Mul.make_args(value) for value, _ in factor.args if value != 0]
@@ -207,7 +203,7 @@ def _cases_apart(factor: sp.Expr) -> list[sp.Expr]:
 
 
 def _common_factors_in_front(expression: sp.Expr) -> sp.Expr:
-    """a*x + a*y as a*(x + y)."""
+    """Return an expression with common factors outside: a*x + a*y becomes a*(x + y)."""
     if not isinstance(expression, sp.Add):
         return expression
     first, *others = (sp.Mul.make_args(term) for term in expression.args)

@@ -1,9 +1,9 @@
-"""Sums over tables as loop nests in which everything is computed as far outside as it can be.
+"""Sums over tables as loop nests in which everything is computed as far outside as possible.
 
 A subexpression depends on a set of loops. If these are the outermost ones it is a scalar computed
-in the innermost of them; if there is one further loop among them, it becomes a row computed in
-front of the loops that it skips, and so with two if the last loop is over a list of pairs; anything
-else is computed where its last loop is.
+in the innermost of them; if there is one further loop among them (or two, if the last loop is over
+a list of pairs), it becomes an array computed before the loops that it skips; anything else is
+computed in its innermost loop.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Later = tuple[int, ...]
 class Level:
     """Computations inside the first ``n`` loops, before the next one.
 
-    ``rows`` are computed for all values of later loops: (name, their numbers, expression).
+    ``rows`` are arrays over the indices of later loops: (name, numbers of these loops, expression).
     ``factor`` multiplies the sum over the loops further inside.
     """
 
@@ -41,7 +41,7 @@ class Level:
 class TableNest:
     """The levels of one term, outermost first: one more than there are loops.
 
-    ``pairs``: what the last of its rows lists, if that is a list of pairs.
+    ``pairs``: the list of pairs that is its last row, if there is one.
     """
 
     term: TableTerm
@@ -50,7 +50,7 @@ class TableNest:
 
     @property
     def operations(self) -> int:
-        """Operations of the text, each counted once however often its loop turns."""
+        """The number of operations in the text, each counted once."""
         expressions = [e for level in self.levels for _, e in level.scalars]
         expressions += [e for level in self.levels for _, _, e in level.rows]
         expressions += [level.factor for level in self.levels]
@@ -58,12 +58,13 @@ class TableNest:
 
 
 def table_nests(function: TableSum, names: NamePool, paired: bool = False) -> tuple[TableNest, ...]:
-    """Return the loop nests of all terms; temporaries get names that nothing else has.
+    """Return the loop nests of all terms; temporaries get unique names.
 
     Args:
         function: The sum.
-        names: The register of names of this function; its own are in it.
-        paired: Put the first two rows of a term of more than three into one list of pairs.
+        names: The register of names of this function, which contains its own names.
+        paired: Whether to put the first two rows of a term of more than three into one list of
+            pairs.
     """
     return tuple(
         _nest(function, *(paired_rows(term, names) if paired else (term, None)), names)
@@ -87,9 +88,9 @@ def _nest(function: TableSum, term: TableTerm, pairs: Pairs | None, names: NameP
 
 @lru_cache(maxsize=256)
 def _straight(arguments: tuple[sp.Symbol, ...], term: TableTerm) -> StraightLine:
-    """Return the summand of a term with what it shares; several printers ask for it.
+    """Return the summand of a term with common subexpressions, shared between printers.
 
-    Its names are wishes: what is placed takes its name from the function's register.
+    Its names are provisional: final ones come from the function's register.
     """
     entries = tuple(symbol for row in term.rows for symbol, _ in row.entries)
     definitions, value = _scaled(term, set(entries))
@@ -100,8 +101,8 @@ def _straight(arguments: tuple[sp.Symbol, ...], term: TableTerm) -> StraightLine
 def _scaled(
     term: TableTerm, entries: set[sp.Symbol]
 ) -> tuple[tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Expr]:
-    """Return powers of table entries that all terms of a definition share move to where it is
-    used.
+    """Return definitions without common powers of table entries, which are moved to where they are
+    used, and the value.
     """
     replaced: dict[sp.Symbol, sp.Expr] = {}
     definitions = []
@@ -124,7 +125,7 @@ def _common_powers(expression: sp.Expr, entries: set[sp.Symbol]) -> tuple[sp.Exp
 
 
 class _Placer:
-    """Assigns expressions to levels."""
+    """An assignment of expressions to levels."""
 
     def __init__(
         self, entries: dict[sp.Symbol, Loops], loops: int, names: NamePool, most_later: int
@@ -145,7 +146,7 @@ class _Placer:
         self._final[wish] = self._stored(self._names.take(str(wish)), inside)
 
     def finish(self, value: sp.Expr) -> None:
-        """Finish with the summand: each factor goes to the level of its last loop."""
+        """Add the summand: each factor goes to the level of its innermost loop."""
         for factor in sp.Mul.make_args(value.xreplace(self._final)):
             inside = self._placed(factor)
             self.levels[self._level(self._of(inside))].factor *= inside
@@ -153,7 +154,9 @@ class _Placer:
             level.factor = self._placed(level.factor)
 
     def _of(self, expression: sp.Expr) -> Loops:
-        """Return the loops of an expression, completed where no row holds them."""
+        """Return the loops of an expression, extended to all outer loops if it is neither scalar
+        nor array.
+        """
         found: Loops = frozenset()
         for symbol in expression.free_symbols:
             found |= self._loops.get(symbol, frozenset())
@@ -163,7 +166,7 @@ class _Placer:
         return found
 
     def _outer(self, loops: Loops) -> int:
-        """Return how many of the outermost loops are among them without a gap."""
+        """Return the number of outermost loops that are all among the given ones."""
         return next(n for n in range(self._count + 1) if n + 1 not in loops)
 
     def _is_row(self, expression: sp.Expr) -> bool:
@@ -186,7 +189,7 @@ class _Placer:
         return symbol
 
     def _placed(self, expression: sp.Expr) -> sp.Expr:
-        """Return the expression with its parts of fewer loops computed outside."""
+        """Return the expression with parts that depend on fewer loops computed outside."""
         if not expression.args:
             return expression
         arguments = [self._placed(argument) for argument in expression.args]
@@ -197,7 +200,7 @@ class _Placer:
         for argument in arguments:
             groups.setdefault(self._of(argument), []).append(argument)
         for loops in sorted(groups, key=lambda found: (len(found), sorted(found))):
-            # Into a larger group that is still outside, where there is one.
+            # Merge into a larger group that is still outside, if there is one.
             larger = [g for g in groups if loops < g and g != whole]
             if larger and loops != whole and not _numbers(groups[loops]):
                 target = min(larger, key=lambda found: (len(found), sorted(found)))
@@ -220,5 +223,5 @@ def _numbers(members: Iterable[sp.Expr]) -> bool:
 
 
 def _worth(part: sp.Expr) -> bool:
-    """Return whether it pays to keep the value: more than one product of two names."""
+    """Return whether a value is worth storing: more than one operation."""
     return not part.is_number and bool(sp.count_ops(part) > 1)

@@ -1,7 +1,7 @@
 """Sums over tables as loops.
 
-Where a list of pairs was made of the first two rows and the next two may be exchanged, a pair of
-these need not be computed twice either: the second loop then begins where the first one is.
+If the first two rows form a list of pairs and the next two may be exchanged, pairs of these are not
+computed twice either: the second loop then begins at the index of the first one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from symderiv_codegen.passes.table_loops import Later, Level, TableNest
 
 @dataclass(frozen=True)
 class TableCode:
-    """The body of a function: its nodes, the local arrays they need, and what it returns."""
+    """The body of a function: its nodes, their local arrays, and the returned total."""
 
     nodes: tuple[Node, ...]
     arrays: tuple[Array, ...]
@@ -29,16 +29,15 @@ class TableCode:
 
 
 def table_nodes(nests: Sequence[TableNest], names: NamePool) -> TableCode:
-    """Return the nests of one function, one after the other; ``total`` is their sum.
+    """Return the nodes of the nests of one function, one after the other; ``total`` is their sum.
 
     Args:
-        nests: As :func:`symderiv_codegen.passes.table_loops.table_nests` gives them.
-        names: The register in which their names are.
+        nests: The result of :func:`symderiv_codegen.passes.table_loops.table_nests`.
+        names: The register that contains their names.
     """
     total = sp.Symbol(names.take("total"), real=True)
     longest = max((_loops(nest) for nest in nests), default=0)
-    # Loops that follow each other may have one index, sums that follow each other may not have
-    # one name.
+    # Successive loops may share an index, but successive sums need different names.
     indices = tuple(sp.Symbol(names.take(f"k{n + 1}"), integer=True) for n in range(longest))
     arrays: list[Array] = []
     nodes: list[Node] = [Start(total)]
@@ -63,7 +62,7 @@ class _NestNodes:
             self._indices += (sp.Symbol(names.take("pair"), integer=True),)
             if nest.term.exchangeable:
                 self._exchange = exchange(nest.term.exchangeable[0], names)
-        # Symbol -> the later loops for whose rows it stands.
+        # The later loops over which each array runs, by its symbol.
         self._later = {symbol: later for level in nest.levels for symbol, later, _ in level.rows}
         self._kept = {symbol for level in nest.levels for symbol in _kept(nest, level)}
         self.arrays = [
@@ -74,13 +73,13 @@ class _NestNodes:
         self.arrays += nest.pairs.arrays if nest.pairs is not None else []
 
     def front(self) -> list[Node]:
-        """Return what is decided before the loops."""
+        """Return the nodes before the loops: the test of the symmetry, and the list of pairs."""
         decided = self._exchange.front() if self._exchange is not None else []
         pairs = self._nest.pairs
         return [*decided, *(pairs.filled(*self._of_pairs) if pairs is not None else [])]
 
     def level(self, number: int, target: sp.Symbol) -> list[Node]:
-        """Return the computations inside of ``number`` loops; the sum over the rest goes to
+        """Return the computations inside of ``number`` loops, which add the sum over the rest to
         ``target``.
         """
         level = self._nest.levels[number]
@@ -106,7 +105,7 @@ class _NestNodes:
         return [*nodes, Increase(target, factor * inner)]
 
     def _filled(self, level: Level, later: Later) -> Node:
-        """Return values for all rows of later loops."""
+        """Return the loops that compute arrays over later loops."""
         found = [(symbol, e) for symbol, numbers, e in level.rows if numbers == later]
         used = set().union(*(e.free_symbols for _, e in found))
         known = {symbol for symbol in self._kept if set(self._later[symbol]) <= set(later)}
@@ -119,7 +118,7 @@ class _NestNodes:
         return body[0]
 
     def _with_rows(self, expression: sp.Expr, rows: set[sp.Symbol]) -> sp.Expr:
-        """Return the expression with elements of arrays in place of the rows' symbols."""
+        """Return the expression with array elements in place of the symbols of arrays."""
         used = expression.free_symbols & rows
         return expression.xreplace({symbol: self._element(symbol) for symbol in used})
 
@@ -145,12 +144,12 @@ class _NestNodes:
 
 
 def _loops(nest: TableNest) -> int:
-    """Return how many rows are summed over."""
+    """Return the number of rows that are summed over."""
     return len(nest.term.rows) + (nest.pairs is not None)
 
 
 def _kept(nest: TableNest, level: Level) -> set[sp.Symbol]:
-    """Return the rows of a level that are read outside of the loop that computes them."""
+    """Return the arrays of a level that are read outside of the loop that computes them."""
     read: set[sp.Symbol] = set()
     for other in nest.levels:
         read |= other.factor.free_symbols
@@ -169,7 +168,7 @@ def _kept(nest: TableNest, level: Level) -> set[sp.Symbol]:
 
 
 def _used_inside(nest: TableNest, number: int) -> set[sp.Symbol]:
-    """Symbols that statements inside of ``number`` loops read as scalars."""
+    """Return symbols that statements inside of ``number`` loops read as scalars."""
     found: set[sp.Symbol] = set()
     for level in nest.levels[number:]:
         found |= level.factor.free_symbols

@@ -1,9 +1,9 @@
-"""Tables of what sums need again: roots, quotients and calls that depend on one index only.
+"""Tables of quantities that sums need repeatedly: roots, quotients and calls with one index only.
 
-In sum_p sum_q f(p, q) a root that depends on q alone would be computed for every p, and once more
-where it belongs to p; the same holds for two loops side by side. It goes into a local array over
-the range of the index, in front of all of them. Inverse roots share one array, so that they are
-taken several at a time.
+In sum_p sum_q f(p, q) a root that depends on q alone would be computed again for every p, and for
+the same quantity with index p; the same holds for two successive loops. It is stored in a local
+array over the range of the index, before all of these loops. Inverse roots share one array, so that
+several are computed at a time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _AT = sp.Symbol("$at", integer=True)
 _HALF = sp.Rational(1, 2)
 
 Key = tuple[sp.Symbol, sp.Expr]
-"""A range, and an expression in which ``_AT`` stands for the index."""
+"""A range, and an expression in which ``_AT`` is the index."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Table:
 class _Place:
     """An expression of a statement and the loops around it, the outermost first.
 
-    ``partial``: the indices that do not take all values of their range in one run of the body.
+    ``partial``: indices that do not take all values of their range.
     """
 
     expression: sp.Expr
@@ -70,7 +70,7 @@ def tabulated(
     known: Mapping[str, Many] | None = None,
     sizes: Collection[str] | None = None,
 ) -> tuple[tuple[Node, ...], list[Array]]:
-    """Return the same nodes with tables in front of sums, and the arrays that they need.
+    """Return the nodes with tables computed before sums, and the arrays that they need.
 
     Args:
         nodes: Loop nests.
@@ -88,7 +88,7 @@ def tabulated(
 
 
 class _Body:
-    """A body of sums."""
+    """A body that contains sums, with the expressions that may be tabulated."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class _Body:
         keys |= self._shared_parts(keys)
         if not keys:
             return self._body
-        # Parts first: what contains them reads their tables.
+        # Parts first, as larger expressions read their tables.
         order = sorted(keys, key=lambda key: (sp.count_ops(key[1]), sp.default_sort_key(key[1])))
         index: dict[sp.Symbol, sp.Symbol] = {}
         for place in self._places:
@@ -124,7 +124,7 @@ class _Body:
         tables: dict[Key, _Table] = {}
         rooms: list[Array] = []
         kinds = {key: many for key in order if (many := self._together(key[1])) is not None}
-        # values may be needed for arguments of the next function, and so on
+        # the values of one function may be arguments of the next one
         functions = [
             each for each in (INVERSE_ROOTS, *self._known.values()) if each in kinds.values()
         ]
@@ -159,7 +159,7 @@ class _Body:
         return (*self._body[:first], *whole)
 
     def _together(self, part: sp.Expr) -> Many | None:
-        """Return what an expression is evaluated with, several at a time."""
+        """Return the function of many numbers that evaluates an expression, or None."""
         if _is_inverse_root(part):
             return INVERSE_ROOTS
         return self._known.get(type(part).__name__)
@@ -181,7 +181,7 @@ class _Body:
             yield _Place(node.value, ranges, partial, number)
 
     def _wanted(self) -> set[Key]:
-        """Return what nested sums, or several loops side by side, need more than once."""
+        """Return the parts that nested sums, or several successive loops, need more than once."""
         found: dict[Key, set[int]] = {}
         nested: set[Key] = set()
         whole: set[Key] = set()
@@ -196,7 +196,7 @@ class _Body:
                         nested.add(key)
         wanted = nested | {key for key in whole if len(found[key]) > 1}
         wanted |= {key for key in whole if self._together(key[1]) in self._known.values()}
-        # Other negative powers are powers of the inverse root, where that is at hand.
+        # Other negative powers are powers of the inverse root, if that is tabulated.
         if self._sizes is not None:
             wanted = {(size, part) for size, part in wanted if str(size) in self._sizes}
         return {
@@ -206,7 +206,7 @@ class _Body:
         }
 
     def _shared_parts(self, keys: set[Key]) -> set[Key]:
-        """Return sums inside of tabulated expressions that statements use on their own, too."""
+        """Return sums inside of tabulated expressions that statements also use on their own."""
         parts = {
             (size, part)
             for size, whole in keys
@@ -224,7 +224,7 @@ class _Body:
     def _single(
         self, expression: sp.Expr, ranges: Ranges, wanted: Callable[[sp.Expr], bool]
     ) -> Iterator[tuple[sp.Symbol, sp.Expr]]:
-        """Yield the largest wanted parts that change with one index only, each with its index."""
+        """Yield the largest wanted parts with a single index, each with its index."""
         if expression.is_Atom or isinstance(expression, sp.Indexed):
             return
         if wanted(expression):
@@ -240,7 +240,7 @@ class _Body:
 def _in_turn(
     front: list[Node], evaluated: list[tuple[str, str, sp.Expr]]
 ) -> tuple[Node, ...] | None:
-    """Loops that fill tables and functions of whole tables, in an order in which they can stand.
+    """Return loops that fill tables, and functions of whole tables, in an executable order.
 
     None if a function's arguments need its own values or those of a later one.
     """
@@ -259,7 +259,7 @@ def _in_turn(
 
 
 def _costs(expression: sp.Expr) -> bool:
-    """Roots, quotients and calls."""
+    """Return whether an expression is a root, a quotient or a call."""
     if isinstance(expression, sp.Pow):
         return not (expression.exp.is_Integer and expression.exp > 0)
     return isinstance(expression, Application)
@@ -276,7 +276,7 @@ def _inverse_root_of(expression: sp.Expr) -> sp.Expr | None:
 
 
 def _read(expression: sp.Expr, ranges: Ranges, tables: Mapping[Key, _Table]) -> sp.Expr:
-    """Return the expression with tables in place of what they hold."""
+    """Return the expression with table elements in place of tabulated parts."""
     known: dict[sp.Expr, sp.Expr] = {}
     for index, own in ranges.items():
         for (size, part), table in tables.items():
@@ -309,7 +309,7 @@ def _reading(node: Node, around: Ranges, ranges: Ranges, tables: Mapping[Key, _T
 
 
 def _without_copies(body: tuple[Node, ...], tables: set[sp.IndexedBase]) -> tuple[Node, ...]:
-    """Elements of tables in place of scalars that only repeat them."""
+    """Return the body with table elements in place of scalars that only copy them."""
     copies = {
         node.target: node.value
         for node in body

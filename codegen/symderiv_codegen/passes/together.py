@@ -1,10 +1,10 @@
-"""Elementary functions of double sums and of sums over lists, evaluated together.
+"""Elementary functions in double sums and in sums over lists, evaluated for all summands together.
 
-Mathematical libraries take one number at a time. Where such a sum needs a function of every
-summand, the loops are gone through twice: first they write the arguments one after the other into a
-local array; then one loop of ``printers/elementary.py`` replaces them by the values; then the sums
-read them in the same order. Other single sums stay as they are: below about six numbers (measured
-on sums over four) the library is faster than one pass of that loop.
+Mathematical libraries take one number at a time. If such a sum needs a function of every summand,
+the loops run twice: first they write the arguments one after the other to a local array; then one
+loop of ``printers/elementary.py`` replaces them by the values; then the sums read these in the same
+order. Other single sums stay as they are: below about six numbers (measured on sums over four) the
+library is faster than one pass of that loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MANY = {sp.asin: ARCSINES}
 def evaluated_together(
     nodes: tuple[Node, ...], names: NamePool, known: Mapping[str, Many] | None = None
 ) -> tuple[tuple[Node, ...], list[Array]]:
-    """Return the same nodes with functions evaluated together, and the arrays that this needs.
+    """Return the nodes with functions evaluated together, and the arrays that this needs.
 
     Args:
         nodes: Loop nests.
@@ -59,7 +59,7 @@ def evaluated_together(
 def _of_extension(
     nodes: tuple[Node, ...], known: Mapping[str, Many]
 ) -> dict[sp.FunctionClass, Many]:
-    """Return the functions of an extension that occur."""
+    """Return the functions of an extension that occur in nodes."""
     calls = (
         call
         for node in nodes
@@ -89,7 +89,7 @@ def _evaluated(
         sp.Symbol(names.take("count"), integer=True, nonnegative=True),
     )
     written = [part for loop in loops for part in values.written(loop)]
-    # Sums inside of the loops are not there yet when the arguments are needed.
+    # Sums inside of the loops are not computed yet when the arguments are needed.
     totals = {str(n.target) for loop in loops for n in inner(loop) if isinstance(n, Increase)}
     if set().union(*(reads(part) for part in written)) & totals:
         return body
@@ -123,16 +123,14 @@ def _in_long_sum(loop: Loop, function: sp.FunctionClass) -> bool:
 
 @dataclass(frozen=True)
 class _Values:
-    """Loops that write the arguments of a function into arrays, or read its values from one."""
+    """Loops that write the arguments of a function to arrays, or read its values from one."""
 
     function: sp.FunctionClass
     arrays: tuple[sp.IndexedBase, ...]
     count: sp.Symbol
 
     def _calls(self, statement: Set | Increase) -> dict[sp.Expr, sp.Expr]:
-        """Return calls of a statement, none inside another, and at which place their values
-        stand.
-        """
+        """Return the outermost calls in a statement, with the places of their values."""
         found = set(_outermost(statement.value, self.function))
         calls = sorted(found, key=sp.default_sort_key)
         return {call: self.count + n for n, call in enumerate(calls)}
@@ -142,7 +140,7 @@ class _Values:
         return [Increase(self.count, sp.Integer(number))] if number else []
 
     def written(self, loop: Loop) -> list[Node]:
-        """Return the loop with nothing left in it but the arguments and what they need."""
+        """Return the loop reduced to the computation of the arguments."""
         body: list[Node] = []
         for node in loop.body:
             if isinstance(node, Loop):
@@ -162,7 +160,7 @@ class _Values:
         return [replace(loop, body=tuple(needed))] if needed else []
 
     def read(self, loop: Loop) -> Loop:
-        """Return the loop with values in place of calls."""
+        """Return the loop with stored values in place of calls."""
         body: list[Node] = []
         for node in loop.body:
             if isinstance(node, Loop):
@@ -177,7 +175,7 @@ class _Values:
         return replace(loop, body=tuple(_without_unread(body, kept | outside)))
 
     def evaluations(self, loop: Loop) -> sp.Expr:
-        """Return how many values the loop needs, in terms of the ranges and indices around it."""
+        """Return the number of values that the loop needs, in terms of ranges and outer indices."""
         total: sp.Expr = sp.Integer(0)
         for node in loop.body:
             if isinstance(node, Loop):

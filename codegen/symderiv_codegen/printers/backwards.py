@@ -24,9 +24,9 @@ _GIVEN = "_given"
 def print_reverse(program: Program, moving: Collection[str]) -> str:
     """Return a module whose ``specialised(K, M)`` multiplies the Jacobian from the left.
 
-    Its state are weights of the rates. Its parameters are the state and the parameters of the
-    program. Its derivative are the sums of weights times the derivatives of the rates by what
-    moves, in the order of the vectors: by arrays, then by numbers.
+    Its state is the weights of the rates. Its parameters are the state and the parameters of the
+    program. Its derivative is the sums of weights times the derivatives of the rates by the moving
+    fields, in the order of the vectors: first arrays, then numbers.
 
     Args:
         program: The program.
@@ -53,7 +53,7 @@ def print_reverse(program: Program, moving: Collection[str]) -> str:
 
 
 def _called(program: Program) -> set[str]:
-    """Return the functions that the right-hand side calls."""
+    """Return the names of the functions that the right-hand side calls."""
     found: set[str] = set()
     waiting = [program.right_hand_side]
     while waiting:
@@ -97,14 +97,16 @@ class _ReverseForm(Form):
 
 
 class _ReverseModule(FastModule):
-    """A module with the product for given sizes."""
+    """A module with the product for given sizes of ranges."""
 
     def __init__(self, program: Program, moving: Sequence[Array]) -> None:
         super().__init__(program)
         self._moving = moving
 
     def prepared(self, program: Program) -> Program:
-        """Return the program as it is differentiated: without what only sums in doubles have."""
+        """Return the program for differentiation: functions are inlined without the library of
+        doubles.
+        """
         return with_sums_written_out(program)
 
     def form(self) -> Form:
@@ -128,7 +130,7 @@ class _ReverseModule(FastModule):
         assert isinstance(form, _ReverseForm)
         own = form.procedure
         procedure = with_inner_locals(own, self.program)
-        # rates are numbers on the way here, and what is left are weights
+        # here the rates are local arrays, and the outputs are weights
         object.__setattr__(procedure, "inputs", (*own.inputs, *form.state.fields))
         object.__setattr__(procedure, "locals", (*procedure.locals, *own.outputs))
         object.__setattr__(procedure, "outputs", form.weights)

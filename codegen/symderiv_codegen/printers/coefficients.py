@@ -1,8 +1,8 @@
 """The coefficients of the polynomials in ``elementary.py``, computed with mpmath.
 
 ``python -m symderiv_codegen.printers.coefficients`` prints them as they stand there. Each
-polynomial interpolates at Chebyshev's nodes, in arbitrary precision; its own error is far below one
-rounding, so that moving the nodes for a smaller largest error would gain nothing.
+polynomial interpolates at Chebyshev's nodes, in arbitrary precision; its error is far below the
+rounding error, so that minimax polynomials would gain nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import mpmath
 
-# Ten more than the differences of nearly equal numbers below can lose.
+# Ten more digits than the cancellations below can lose.
 DIGITS = 40
 
 
@@ -28,7 +28,7 @@ class Polynomial:
     degree: int
 
     def coefficients(self) -> tuple[float, ...]:
-        """Nearest doubles, lowest power first."""
+        """Return the coefficients as nearest doubles, lowest power first."""
         mp = mpmath.MPContext()
         mp.dps = DIGITS
         ends = [mp.mpf(top) / bottom for top, bottom in (self.low, self.high)]
@@ -37,13 +37,13 @@ class Polynomial:
 
 
 def _arcsine(mp: Any, z: Any) -> Any:
-    """(asin(s) - s)/s^3 at z = s^2."""
+    """Return (asin(s) - s)/s^3 at z = s^2."""
     s = mp.sqrt(z)
     return (mp.asin(s) - s) / (s * z)
 
 
 def _arctangent(mp: Any, z: Any) -> Any:
-    """(atan(s) - s)/s^3 at z = s^2."""
+    """Return (atan(s) - s)/s^3 at z = s^2."""
     s = mp.sqrt(z)
     return (mp.atan(s) - s) / (s * z)
 

@@ -34,8 +34,8 @@ def docstring(paragraphs: Sequence[str], indent: int = INDENT) -> list[str]:
 
 
 def documentation(procedure: Procedure) -> list[str]:
-    """Return the description and the arguments with their shapes; what they are stands in the
-    header.
+    """Return the description and the arguments with their shapes; the header explains the
+    arrays.
     """
     lines = []
     if procedure.inputs:
@@ -50,14 +50,14 @@ def documentation(procedure: Procedure) -> list[str]:
 
 
 def _listed(arrays: Sequence[Array]) -> str:
-    # lines do not break inside of a shape
+    # keeps lines from breaking inside of a shape
     shown = (f"{a.name} {shape(a)}" if a.shape else a.name for a in arrays)
     shown = (each.replace(" ", "\0") for each in shown)
     return ", ".join(shown)
 
 
 def arrays_of(program: Program) -> list[str]:
-    """Return lines that say what the arrays and scalars of the procedures are, each name once."""
+    """Return lines that explain the arrays and scalars of the procedures, each name once."""
     found: dict[str, Array] = {}
     for procedure in program.procedures:
         for array in (*procedure.inputs, *procedure.outputs):
@@ -71,5 +71,5 @@ def arrays_of(program: Program) -> list[str]:
 
 
 def shape(array: Array) -> str:
-    """Return the ranges of an array, in brackets; nothing for a scalar."""
+    """Return the ranges of an array in brackets; empty for a scalar."""
     return f"({', '.join(array.shape)})" if array.shape else ""

@@ -1,4 +1,4 @@
-"""SymPy expressions as expressions of a programming language, Python where nothing else is said.
+"""SymPy expressions as expressions of a programming language, by default Python.
 
 One dispatch by the name of the node's class; a node without a rule is an error. The dialects differ
 in how numbers, functions, cases and array elements are written, and in nothing else.
@@ -18,7 +18,7 @@ from symderiv_codegen.errors import PrinterError
 from symderiv_codegen.ir.walk import Temporary, Total, array_name
 from symderiv_codegen.printers.lines import Bracket, Chain, Piece, Text, parenthesised
 
-# How strongly the outermost operation of a printed expression binds.
+# Binding strength of the outermost operation of a printed expression.
 CONDITIONAL, SUM, PRODUCT, SIGN, POWER, ATOM = range(6)
 
 RELATIONS = {
@@ -42,14 +42,14 @@ BUILTIN = {"Abs": "abs", "Max": "max", "Min": "min"}
 
 
 class PrintedExpression(NamedTuple):
-    """A printed expression and how strongly its outermost operation binds."""
+    """A printed expression with the binding strength of its outermost operation."""
 
     piece: Piece
     binding: int
 
 
 class ExpressionPrinter:
-    """Rules shared by both dialects; subclasses say how the details are written."""
+    """The rules common to all dialects; subclasses define how details are written."""
 
     name = "expressions"
     namespace = "math"
@@ -68,9 +68,8 @@ class ExpressionPrinter:
 
         Args:
             functions: Names of the functions that the module defines.
-            guarded: Whether roots, arcsines and quotients are those of the edge of a domain.
-            special: For names of SymPy functions, the functions of the program's
-                extension.
+            guarded: Whether roots, arcsines and quotients must tolerate the edge of a domain.
+            special: The functions of the program's extension, by the names of SymPy functions.
         """
         self._functions = frozenset(functions)
         self._guarded = guarded
@@ -78,10 +77,10 @@ class ExpressionPrinter:
         self.helpers: set[str] = set()
         self.pasted: set[str] = set()
 
-    # What a dialect decides.
+    # Details of a dialect.
 
     def number(self, value: sp.Rational) -> PrintedExpression:
-        """Return an exact number, not negative."""
+        """Return an exact number that is not negative."""
         raise NotImplementedError
 
     def splits_fractions(self, value: sp.Rational) -> bool:
@@ -101,15 +100,15 @@ class ExpressionPrinter:
         return PrintedExpression(Bracket(f"{self.namespace}.{function}(", arguments), ATOM)
 
     def constant(self, name: str) -> PrintedExpression:
-        """Pi or e."""
+        """Return pi or e."""
         return PrintedExpression(Text(f"{self.namespace}.{name}"), ATOM)
 
     def builtin(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
-        """Abs, Max or Min."""
+        """Return a call of Abs, Max or Min."""
         return PrintedExpression(Bracket(f"{BUILTIN[name]}(", arguments), ATOM)
 
     def raised(self, base: Piece, exponent: Piece) -> PrintedExpression:
-        """Return a power; both parts are atoms."""
+        """Return a power of two atoms."""
         return PrintedExpression(Chain((("", base), ("**", exponent))), POWER)
 
     def cases(self, cases: list[tuple[sp.Expr, sp.Basic]], last: sp.Expr) -> PrintedExpression:
@@ -140,7 +139,7 @@ class ExpressionPrinter:
         if isinstance(node, sp.Integer | sp.Symbol | sp.Idx):
             return str(node)
         if isinstance(node, sp.Add):
-            # Names first, "i + 1", and no sign in front, "k - first".
+            # Names first, as in "i + 1", and no leading sign, as in "k - first".
             terms = sorted(
                 node.as_ordered_terms(),
                 key=lambda t: (t.could_extract_minus_sign(), t.is_number, str(t)),
@@ -162,7 +161,7 @@ class ExpressionPrinter:
 
     @cached_property
     def _rules(self) -> Mapping[str, Callable[[sp.Basic], PrintedExpression]]:
-        """Return what prints nodes, by the names of their classes."""
+        """Return the functions that print nodes, by the names of the nodes' classes."""
         return {
             "Add": self._sum,
             "Mul": self._product,
@@ -201,7 +200,7 @@ class ExpressionPrinter:
         raise self._unknown(node)
 
     def _operand(self, node: sp.Basic, binding: int) -> Piece:
-        """Return the expression, in parentheses where it binds less than ``binding``."""
+        """Return the expression, in parentheses if it binds less strongly than ``binding``."""
         printed = self.printed(node)
         return printed.piece if printed.binding >= binding else parenthesised(printed.piece)
 
@@ -216,7 +215,7 @@ class ExpressionPrinter:
 
     def _sum(self, node: sp.Add) -> PrintedExpression:
         terms = list(node.as_ordered_terms())
-        # Start with a positive term where there is one: "b - a" instead of "-a + b".
+        # Start with a positive term if there is one: "b - a" instead of "-a + b".
         leading = next((t for t in terms if not t.could_extract_minus_sign()), terms[0])
         terms.remove(leading)
         links: list[tuple[str, Piece]] = [("", self._operand(leading, PRODUCT))]
@@ -252,7 +251,7 @@ class ExpressionPrinter:
         return self._quotient(coefficient, [*constants, *above], below)
 
     def _one_root(self, factors: list[sp.Expr]) -> list[sp.Expr]:
-        """Return roots below a line as the root of their product, where the domain has no edge
+        """Return roots in a denominator as the root of their product, unless a domain's edge is
         near.
         """
         half = sp.Rational(1, 2)
@@ -269,7 +268,9 @@ class ExpressionPrinter:
         above: list[sp.Expr],
         below: list[sp.Expr],
     ) -> PrintedExpression:
-        """Return numbers such as 2/pi in one bracket in front, so that the compiler folds them."""
+        """Return a product with constants such as 2/pi in one leading bracket, which the compiler
+        folds.
+        """
         inverse = [1 / c for c in constants if isinstance(c, sp.Pow) and c.exp < 0]
         direct = [c for c in constants if not (isinstance(c, sp.Pow) and c.exp < 0)]
         number = self._quotient(coefficient, direct, inverse)
@@ -389,7 +390,7 @@ class ExpressionPrinter:
         raise self._unknown(node)
 
     def _cases(self, node: sp.Piecewise) -> PrintedExpression:
-        """Cases of which the last one must hold otherwise."""
+        """Return a conditional expression for cases whose last condition is True."""
         *cases, (last, condition) = node.args
         if condition != sp.true:
             raise PrinterError(f"the {self.name} printer: {str(node)[:80]} has no last case (True)")
@@ -428,8 +429,8 @@ def _integers(node: sp.Basic) -> bool:
 
 
 def _reading_order(factor: sp.Basic) -> tuple[int, object]:
-    """Return factors as one writes them: weights, quantities, brackets, calls."""
+    """Return a sort key in the usual order of factors: weights, quantities, brackets, calls."""
     ranks = (sp.Piecewise, Temporary, (sp.Symbol, sp.Indexed), sp.Pow, sp.Add, sp.Function)
     kind = next((n for n, types in enumerate(ranks) if isinstance(factor, types)), len(ranks))
-    # Piecewise is a Function and Temporary a Symbol; temporaries follow what they are scaled by.
+    # Piecewise is a Function and Temporary a Symbol; temporaries follow their scale factors.
     return (3 if kind == 1 else kind), sp.default_sort_key(factor)

@@ -1,9 +1,10 @@
-"""Programs as numba modules to be run: the flat right-hand side, for sizes that are known.
+"""Programs as numba modules to be run: the flat right-hand side, for known sizes.
 
 A function ``specialised(K, M)`` of the module makes it: loops over small ranges have fixed lengths,
-so that the compiler unrolls them, and intermediate arrays lie on the stack. Everything it computes
-stands in one function, because what is inlined late is compiled twice. Beside the module there must
-be ``runtime.py`` (``symderiv_kernels/fast/runtime.py``), with what numba's language does not have.
+so that the compiler unrolls them, and intermediate arrays lie on the stack. Everything is computed
+in one function, because functions that are inlined late are compiled twice. The module needs
+``runtime.py`` (``symderiv_kernels/fast/runtime.py``) beside it, with operations that numba does not
+have.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from symderiv_codegen.printers.lines import INDENT, Bracket, Chain, Text, statem
 from symderiv_codegen.printers.numba import NumbaModule, assembled, constant
 
 RIGHT_HAND_SIDE_TYPE = "void(float64, float64[::1], int64[::1], float64[::1], float64[::1])"
-# Sums may be made in any order, which is what vector instructions need; nothing else is given up,
-# and scalar functions, with their own decorators, keep their order.
+# Sums may be reordered, which vector instructions need; no other freedom is given, and scalar
+# functions, with their own decorators, keep their order.
 SIGNATURE = f'''
 njit(
     "{RIGHT_HAND_SIDE_TYPE}",
@@ -44,7 +45,7 @@ njit(
 LARGEST_ROOM = 262144
 
 FROM_RUNTIME = ("DIGEST", "derivative_apart", INVERSE_ROOTS.function, "stack_array", "view")
-"""What modules may take from ``runtime.py``."""
+"""The names that modules may import from ``runtime.py``."""
 
 
 class FastModule(NumbaModule):
@@ -55,7 +56,7 @@ class FastModule(NumbaModule):
     from_runtime: ClassVar[tuple[str, ...]] = FROM_RUNTIME
 
     def form(self) -> Form:
-        """Return how the flat right-hand side is called.
+        """Return the form of the flat right-hand side: its signature and vectors.
 
         Raises:
             ProgramError: The program has no right-hand side, no vectors or no small ranges.
@@ -98,7 +99,7 @@ class FastModule(NumbaModule):
         return "\n".join(docstring(paragraphs, indent=0)) + f"\n\n{code}"
 
     def parts(self, text: str) -> list[str]:
-        """Return what the text calls and what that calls in turn: pasted functions and the
+        """Return the functions that the text needs, directly or not: pasted ones and the
         program's.
         """
         calls = (*self.program.functions, *self.program.procedures)
@@ -117,8 +118,8 @@ class FastModule(NumbaModule):
                     found[callee.name] = self.function(callee)
 
     def block(self, node: Block, indent: int) -> list[str]:
-        """Return indices without sign: numba then leaves out what makes negative ones count from
-        the end, which the compiler could not turn into vector instructions.
+        """Return the head of a loop with unsigned indices: for signed ones numba allows counting
+        from the end, which prevents vector instructions.
         """
         pad, inner = " " * indent, " " * (indent + INDENT)
         stop, length = f"np.uint64({node.stop})", f"np.uint64({node.length})"
@@ -128,7 +129,9 @@ class FastModule(NumbaModule):
         ]
 
     def groups(self, node: Groups, indent: int) -> list[str]:
-        """Return a loop over groups of as many rows as ``specialised`` has chosen."""
+        """Return the head of a loop over groups of rows, whose number ``specialised`` has
+        chosen.
+        """
         pad, inner = " " * indent, " " * (indent + INDENT)
         rows, size = f"rows_{node.size}", node.size
         return [
@@ -142,7 +145,7 @@ class FastModule(NumbaModule):
         return inlined_nests(with_inner_locals(form.procedure, program), program)
 
     def specialised(self, form: Form, behind: str = "") -> str:
-        """Return the text of ``specialised``, and a text behind it."""
+        """Return the text of ``specialised``, followed by another text."""
         program, kept = self.program, form.kept
         body = self.nests_of(form)
         sizes = ", ".join(program.small)
@@ -159,8 +162,8 @@ class FastModule(NumbaModule):
         lines += [pad * 2 + line for line in (*form.unpacking(body), *_carved(rooms))]
         lines += self.body(body.nodes, 2 * INDENT)
         lines += [pad * 2 + line for line in form.returned]
-        # Otherwise codes for different sizes, read from caches of different processes, may have
-        # one symbol.
+        # Otherwise code for different sizes, read from caches of different processes, might have
+        # the same symbol.
         marked = "_".join(f"{{{size}}}" for size in program.small)
         lines += ["", f'{pad}{form.name}.__qualname__ += f"_{marked}"']
         decorated = f"{kept}[{sizes}] = {form.signature.strip()}({form.name})"
@@ -170,10 +173,10 @@ class FastModule(NumbaModule):
 
 
 class Access:
-    """The way in which compiled code reads vectors of doubles."""
+    """Expressions by which compiled code reads vectors of doubles."""
 
     def array(self, vector: str, shape: Sequence[str]) -> str:
-        """Return an array at the offset ``start``."""
+        """Return a view of an array at the offset ``start``."""
         if len(shape) == 1:
             return f"{vector}[start : start + {shape[0]}]"
         return f"view({vector}, start, ({', '.join(shape)}))"
@@ -183,13 +186,13 @@ class Access:
         return f"{vector}[start]"
 
     def end(self) -> str:
-        """Return the length of a vector that ends at the offset ``start``."""
+        """Return the length of a vector that ends at ``start``."""
         return "start"
 
 
 @dataclass(frozen=True)
 class Form:
-    """The signature of the flat function, and the contents of its vectors."""
+    """The signature of the flat function, and the layout of its vectors."""
 
     program: Program
     procedure: Procedure
@@ -212,7 +215,7 @@ class Form:
         return f"alpha, {self.state.name}, sizes, {self.parameters.name}, derivative"
 
     def documentation(self) -> list[str]:
-        """Paragraphs that say what ``specialised`` gives and how the vectors are packed."""
+        """Paragraphs that explain ``specialised`` and how the vectors are packed."""
         packing = [f"sizes = [{', '.join(self.program.ranges)}]"]
         for vector in (self.state, self.parameters):
             fields = (
@@ -229,7 +232,9 @@ class Form:
         ]
 
     def unpacking(self, body: Body) -> list[str]:
-        """Return sizes and views of what the procedure needs; first of all what it is kept by."""
+        """Return definitions of the sizes and views that the procedure needs, after the digest in
+        its cache key.
+        """
         program = self.program
         lines = ["digest  # compiled code is kept by what the function mentions"]
         used = set().union(*(reads(node) for node in body.nodes))
@@ -241,7 +246,7 @@ class Form:
         return lines + self.fields()
 
     def fields(self) -> list[str]:
-        """Return views of what the procedure needs."""
+        """Return views of the fields that the procedure needs."""
         lines = []
         needed = {array.name for array in self.procedure.inputs}
         for vector in (self.state, self.parameters):
@@ -250,7 +255,7 @@ class Form:
         return lines + views(self.access, "derivative", self.procedure.outputs)
 
     def for_any_sizes(self) -> list[str]:
-        """Return the function of the same name that finds the one for its sizes."""
+        """Return the function of the same name that calls the one for its sizes."""
         program = self.program
         vectors = ("alpha", self.state.name, "sizes", self.parameters.name, "derivative")
         positions = [f"int(sizes[{program.ranges.index(size)}])" for size in program.small]
@@ -263,7 +268,7 @@ class Form:
 
 
 def print_fast(program: Program) -> str:
-    """Return the program's flat right-hand side as the text of a numba module; see above.
+    """Return the program's flat right-hand side as the text of a numba module, as above.
 
     Raises:
         PrinterError: An expression contains a node without a rule.
@@ -281,7 +286,7 @@ def called(text: str) -> set[str]:
 
 
 def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:
-    """Return the numbers of elements of the arrays on the stack, and that they are not too many."""
+    """Return definitions of the sizes of arrays on the stack, and a check of their sum."""
     if not rooms:
         return []
     pad = " " * INDENT
@@ -294,7 +299,7 @@ def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:
 
 
 def _carved(rooms: Mapping[str, Array]) -> list[str]:
-    """Return arrays on the stack: one piece of memory each, so that they are known not to
+    """Return allocations on the stack, one piece of memory per array, so that they cannot
     overlap.
     """
     lines = []
@@ -305,14 +310,12 @@ def _carved(rooms: Mapping[str, Array]) -> list[str]:
 
 
 def _product(shape: Sequence[str]) -> str:
-    """Return the number of elements of an array."""
+    """Return the number of elements of an array, as text."""
     return " * ".join(shape)
 
 
 def _in_parts(nodes: Sequence[Node], small: Sequence[str]) -> list[str]:
-    """Return in how many parts sums are made, how many rows a group has, and how many groups there
-    are.
-    """
+    """Return definitions of the number of parts of sums, of rows in a group, and of groups."""
     found = (part for node in nodes for part in inner(node) if isinstance(part, Groups))
     rows = dict.fromkeys(node.size for node in found)
     if not rows:
@@ -332,7 +335,7 @@ def _in_parts(nodes: Sequence[Node], small: Sequence[str]) -> list[str]:
 def views(
     access: Access, vector: str, fields: Iterable[Array], needed: set[str] | None = None
 ) -> list[str]:
-    """Return one view per field, at running offsets; fields nobody needs are stepped over."""
+    """Return one view per field, at running offsets; fields that are not needed are skipped."""
     lines: list[str] = ["start = 0"]
     scalars = 0
     for array in fields:
@@ -351,12 +354,12 @@ def views(
             lines.append(f"{array.name} = {access.array(vector, array.shape)}")
         lines.append(f"start += {extent}")
     lines += _step(scalars)
-    # Views do not know where the vector ends.
+    # Views do not know the end of the vector.
     lines.append(f"if {access.end()} != {vector}.size:")
     lines.append(f'    raise ValueError("{vector}: its length does not agree with sizes")')
     return lines
 
 
 def _step(scalars: int) -> list[str]:
-    """Write a step over scalar fields."""
+    """Return the increment of the offset over scalar fields."""
     return [f"start += {scalars}"] if scalars else []

@@ -1,4 +1,4 @@
-"""Procedures on one vector of unknowns and one of parameters, and how these are packed."""
+"""Procedures on one vector of unknowns and one of parameters, and the layout of these vectors."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def _unpacked(vector, which, sizes):
 
 
 def layout_constant(ranges: Sequence[str], vectors: Sequence[Vector]) -> str:
-    """Return how vectors are packed, as the definition of ``LAYOUT``.
+    """Return the layout of vectors as the definition of ``LAYOUT``.
 
-    ``LAYOUT["sizes"]`` are the names of the ranges in the order in which functions take their
-    sizes; for each vector there is a dict from its fields, in order, to the names of their axes.
+    ``LAYOUT["sizes"]`` has the names of the ranges in the order of the functions' sizes; for each
+    vector a dict maps its fields, in order, to the names of their axes.
     """
     lines = [
         "# How arrays are packed into vectors: one after the other, the last index runs fastest.",
@@ -46,9 +46,7 @@ def layout_constant(ranges: Sequence[str], vectors: Sequence[Vector]) -> str:
 
 
 def print_layout(title: str, ranges: Sequence[str], vectors: Sequence[Vector]) -> str:
-    """Return a module that holds nothing but ``LAYOUT``, for those who pack vectors for many
-    modules.
-    """
+    """Return a module with ``LAYOUT`` alone, for packing vectors of many modules."""
     heading = docstring([title, "Generated, do not edit."], indent=0)
     return "\n".join([*heading, "", layout_constant(ranges, vectors), ""])
 
@@ -59,9 +57,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def flat_functions(program: Program, printer: ModulePrinter) -> list[str]:
-    """Return the right-hand side and the observables of a program on its vectors, if it has
-    both.
-    """
+    """Return the right-hand side and the observables of a program on vectors, if it has both."""
     if not program.vectors:
         return []
     texts = []
@@ -93,7 +89,9 @@ def _flat_right_hand_side(program: Program, procedure: Procedure) -> str:
 
 
 def _flat_observables(program: Program, procedure: Procedure, printer: ModulePrinter) -> str:
-    """Plain Python: it only hands views to compiled functions, which are compiled in any case."""
+    """Return the observables on vectors as plain Python, which only passes views to compiled
+    functions.
+    """
     state, parameters = (vector.name for vector in program.vectors)
     outputs = procedure.array_outputs
     names = [state, "sizes", parameters, *(array.name for array in outputs)]
@@ -112,7 +110,7 @@ def _flat_observables(program: Program, procedure: Procedure, printer: ModulePri
 
 
 def _unpacking(program: Program, procedure: Procedure) -> list[str]:
-    """Return the arrays of both vectors that the procedure needs, under their names."""
+    """Return assignments of the arrays in both vectors that the procedure needs."""
     lines = []
     needed = {array.name for array in procedure.inputs}
     for vector in program.vectors:

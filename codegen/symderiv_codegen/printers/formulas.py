@@ -1,7 +1,8 @@
-"""Parts that exports share whose languages have sums and tables: one formula, one line.
+"""Common parts of exports to languages that have sums and tables: one formula, one line.
 
-Functions take arrays and give arrays; nothing is written in place. Every assignment of a procedure
-is the definition of an array by its entries, with sums over named indices, as it was stated.
+Functions take arrays and return arrays; nothing is written in place. Every assignment of a
+procedure is the definition of an array by its entries, with sums over named indices, as it was
+stated.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Limits:
 
 
 class FormulaExpressions(NumbaExpressions):
-    """Expressions with sums; the indices of what is around them are known."""
+    """A printer of expressions with sums, which knows the surrounding indices."""
 
     name = "formula"
 
@@ -67,23 +68,23 @@ class FormulaExpressions(NumbaExpressions):
         self.around = around
 
     def number(self, value: sp.Rational) -> PrintedExpression:
-        """Quotients of long integers as the double that they are."""
+        """Return a number; quotients of long integers become doubles."""
         if max(abs(value.p), value.q) > 10**15:
             return PrintedExpression(Text(repr(float(value))), ATOM)
         return super().number(value)
 
     def within(self, indices: tuple[str, ...]) -> FormulaExpressions:
-        """Return the printer inside of a sum over indices."""
+        """Return a printer for the inside of a sum over indices."""
         return type(self)(tuple(self._functions), indices)
 
 
 def plain_statement(head: str, piece: Piece, indent: int) -> str:
-    """Return a statement in a language that wants no comma behind the last of some arguments."""
+    """Return a statement without trailing commas, for languages that do not allow them."""
     return re.sub(r",(\n *[)\]}])", r"\1", statement(head, piece, indent))
 
 
 def limits_of(node: Total) -> tuple[Limits, sp.Expr]:
-    """Return a sum over several indices, and what is summed."""
+    """Return the limits of a sum over several indices, and the summand."""
     indices: list[str] = []
     sizes: list[str] = []
     inside: sp.Expr = node
@@ -111,7 +112,7 @@ class Parts:
 
 
 class FormulaModule:
-    """Walks a program; subclasses say how each part is written in a language."""
+    """A walk through a program; subclasses define how each part is written in a language."""
 
     name = "formula"
 
@@ -120,10 +121,10 @@ class FormulaModule:
         self.program = self_contained(program)
         self.names = tuple(f.name for f in self.program.functions)
 
-    # What a language decides.
+    # Details of a language.
 
     def constant(self, name: str, value: Constant) -> str:
-        """Return the definition of a constant, if the language wants it."""
+        """Return the definition of a constant, or an empty text if the language needs none."""
         raise NotImplementedError
 
     def scalar(self, function: ScalarFunction) -> str:
@@ -135,9 +136,7 @@ class FormulaModule:
         raise NotImplementedError
 
     def head(self, procedure: Procedure, sizes: Sequence[tuple[str, str]]) -> list[str]:
-        """Return the first lines of a procedure; ``sizes`` are names of ranges and what tells
-        them.
-        """
+        """Return the first lines of a procedure; ``sizes`` are names of ranges and their values."""
         raise NotImplementedError
 
     def assignment(self, step: Assignment, limits: Limits, value: sp.Expr) -> list[str]:
@@ -145,8 +144,8 @@ class FormulaModule:
         raise NotImplementedError
 
     def call(self, step: Call, inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
-        """Return a call of another procedure; where its condition does not hold outputs are
-        zero.
+        """Return a call of another procedure; if its condition does not hold, its outputs
+        are zero.
         """
         raise NotImplementedError
 
@@ -158,7 +157,7 @@ class FormulaModule:
         """Return the number of elements along an axis."""
         raise NotImplementedError
 
-    # What all do.
+    # Common to all languages.
 
     def parts(self) -> Parts:
         """Return all constants, functions and procedures."""
@@ -208,7 +207,7 @@ class FormulaModule:
         return "\n".join([*self.head(procedure, sizes), *body, *self.tail(procedure)])
 
     def ranges(self, procedure: Procedure) -> Iterator[str]:
-        """Yield names of the ranges that the assignments of a procedure mention."""
+        """Yield names of the ranges in the assignments of a procedure."""
         for step in procedure.body:
             if isinstance(step, Assignment):
                 yield from procedure.arrays[step.name].shape
@@ -216,7 +215,7 @@ class FormulaModule:
                     yield from (str(n) for n in free_names(total.limit[2]))
 
     def flat_vectors(self) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Return fields of the state and of the parameters."""
+        """Return the fields of the state and of the parameters."""
         return tuple(vector.fields for vector in self.source.vectors)  # type: ignore[return-value]
 
     def right_hand_side(self) -> Procedure:
@@ -226,16 +225,14 @@ class FormulaModule:
         return found
 
     def observables(self) -> Procedure:
-        """Return the procedure that gives the error of a state."""
+        """Return the procedure that evaluates a state."""
         found = self.program.procedure(self.program.observables)
         assert found is not None
         return found
 
 
 def described(program: Program, paragraphs: Sequence[str]) -> list[str]:
-    """Return what an export is, as paragraphs without comment signs: title, use, equations,
-    arrays.
-    """
+    """Return the description of an export as paragraphs without comment signs."""
     found = [program.title, *paragraphs]
     if program.recipe:
         width = max(map(len, program.recipe))

@@ -1,4 +1,4 @@
-"""The docstring at the top of a generated module: what it is, from what, and that it is whole."""
+"""The docstring at the top of a generated module: its content, origin and checksum."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ GENERATED = "Generated, do not edit: change the recipe and generate again."
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a text, in hexadecimal."""
+    """Return the SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def program_digest(program: Program) -> str:
-    """SHA-256 of everything the program says, independent of how it is printed."""
+    """Return the SHA-256 of the content of a program, independent of how it is printed."""
     return digest(_spelled(program, _Structure()))
 
 
 class _Structure(ReprPrinter):  # type: ignore[misc]
-    """Writes expressions by their structure, their arguments in SymPy's own order.
+    """A printer of expressions by their structure, with arguments in SymPy's own order.
 
-    The parts that a program repeats are written once.
+    The texts of repeated parts are remembered.
     """
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ def header(program: Program, code: str, operations: Mapping[str, int], needs: st
 
 
 def digests(program: Program, code: str) -> str:
-    """Return the paragraph that says from which program a text is, and that it is whole."""
+    """Return the paragraph with the digests of the program and of the code."""
     release = ".".join(sp.__version__.split(".")[:2])
     return "\n".join(
         [
@@ -105,7 +105,7 @@ def _equation(equation: str) -> list[str]:
 
 
 def is_unchanged(text: str) -> bool:
-    """Return whether the code of a generated module still has the digest that its header states."""
+    """Return whether the code of a generated module has the digest that its header states."""
     stated = next(
         (line.split()[-1] for line in text.splitlines() if line.strip().startswith("code ")), ""
     )

@@ -1,9 +1,9 @@
 """Programs as numba modules for eight runs at a time: one lane of vector registers for each.
 
 The text is that of the fast form; its numbers are lane values of ``runtime.py`` beside the module
-(``symderiv_kernels/lanes/runtime.py``). Of a vector ``specialised(K, M)`` takes, number i of run l
-lies at ``8 * i + l``. Beside the right-hand side there is ``specialised_observables(K, M)`` for the
-scalar that the program's observables return.
+(``symderiv_kernels/lanes/runtime.py``). In the vectors of ``specialised(K, M)``, number i of run l
+is at ``8 * i + l``. In addition to the right-hand side there is ``specialised_observables(K, M)``
+for the scalar that the program's observables return.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from symderiv_codegen.printers.pasting import pasted
 
 WIDTH = 8
 MANY = {ARCSINES.function: "to_arcsines", INVERSE_ROOTS.function: INVERSE_ROOTS.function}
-"""Functions of many numbers, by the names of those of many lane values."""
+"""Functions of many lane values, by the names of those of many numbers."""
 
 _OPTIONS = """    cache=True,
     error_model="numpy",
@@ -61,7 +61,7 @@ OBSERVABLES_TYPE = "void(float64[::1], int64[::1], float64[::1], float64[::1])"
 
 
 class _LaneAccess(Access):
-    """Vectors of lane values."""
+    """Access to vectors of lane values."""
 
     def array(self, vector: str, shape: Sequence[str]) -> str:
         single = "," if len(shape) == 1 else ""
@@ -76,7 +76,7 @@ class _LaneAccess(Access):
 
 @dataclass(frozen=True)
 class _LaneForm(Form):
-    """The right-hand side."""
+    """The form of the right-hand side on lanes."""
 
     access: ClassVar[Access] = _LaneAccess()
     signature: ClassVar[str] = f'njit(\n    "{RIGHT_HAND_SIDE_TYPE}",\n{_OPTIONS}'
@@ -89,7 +89,7 @@ class _LaneForm(Form):
 
 
 class _ObservablesForm(_LaneForm):
-    """The scalar that the observables return, for each run."""
+    """The form of the observables: the scalar that they return, for each run."""
 
     maker = "specialised_observables"
     kept = "_OBSERVABLES"
@@ -116,7 +116,7 @@ class _ObservablesForm(_LaneForm):
 
 
 class LaneExpressions(NumbaExpressions):
-    """Expressions over lane values; conditions on numbers choose lane by lane."""
+    """A printer of expressions over lane values; conditions on numbers choose lane by lane."""
 
     name = "lanes"
 
@@ -133,7 +133,7 @@ class LaneExpressions(NumbaExpressions):
         return PrintedExpression(found, ATOM)
 
     def _divided(self, numerator: PrintedExpression, below: list[sp.Expr]) -> PrintedExpression:
-        """Return a quotient; one by a root without an edge near is a product with its inverse."""
+        """Return a quotient; a division by an unguarded root becomes a product with its inverse."""
         roots = [each for each in below if isinstance(each, sp.Pow) and each.exp == sp.S.Half]
         if self._guarded or len(roots) != 1 or roots[0].is_number:
             return super()._divided(numerator, below)
@@ -163,7 +163,7 @@ class LaneModule(FastModule):
     """A module with the flat right-hand side and the observables for eight runs at a time."""
 
     name = "lanes"
-    pairs_rows = False  # runs fill vectors, and their numbers are not equal or unequal
+    pairs_rows = False  # runs fill vectors, and may differ in which numbers are equal
     from_runtime: ClassVar[tuple[str, ...]] = (
         "DIGEST",
         "any_lane",
@@ -183,7 +183,7 @@ class LaneModule(FastModule):
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)
-        # Names of constants that are numbers of elements, by these.
+        # Names of constants that are numbers of elements, by these numbers as text.
         self._rooms: dict[str, str] = {}
 
     def expressions(self, guarded: bool) -> ExpressionPrinter:
@@ -204,13 +204,13 @@ class LaneModule(FastModule):
         return super().function(function)
 
     def allocation(self, array: Array) -> str:
-        """Return an array on the stack; the numbers of elements are constants of the module."""
+        """Return the allocation of an array on the stack; its size is a constant of the module."""
         (size,) = array.shape
         room = self._rooms.setdefault(size, f"_ROOM_{len(self._rooms) + 1}")
         return f"stack_array({room}, ({room},))"
 
     def pasted(self, plain: bool = False) -> list[str]:
-        """Return what the functions so far use, with choices for branches."""
+        """Return the helpers and functions used so far, with branches replaced by choices."""
         helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in NUMBA if name in self.helpers]
         texts = self.texts - set(self.from_runtime)
         library, given = self.library, self.program.constants
@@ -236,7 +236,7 @@ class LaneModule(FastModule):
         """Return the text of the whole module.
 
         Raises:
-            ProgramError: The program has no such form: something in it is not made of sums and
+            ProgramError: The program has no such form: some part of it does not consist of sums and
                 expressions.
         """
         program = self.program
@@ -258,7 +258,7 @@ class LaneModule(FastModule):
         constants += [f"{room} = {size}" for size, room in self._rooms.items()]
         constants += ["_SPECIALISED = {}", "_OBSERVABLES = {}"]
         where = f"lane module {program.name!r}"
-        # what is inlined here would not notice a change of the runtime if it were kept by itself
+        # code inlined here would not notice a change of the runtime if it were cached on its own
         code = assembled(imports, constants, [*parts, text], where, kept=False)
         paragraphs = [
             f"{program.title}: {WIDTH} runs at a time",
@@ -283,7 +283,7 @@ class LaneModule(FastModule):
         return super()._node(node, indent, printer)
 
     def _branch(self, node: Conditional, indent: int, printer: ExpressionPrinter) -> list[str]:
-        """Conditional on a condition on numbers, which holds where it does in any run; see
+        """Return a conditional; one on numbers runs if it holds in any run, see
         ``passes/masks.py``.
         """
         lines = super()._branch(node, indent, printer)
@@ -296,7 +296,7 @@ class LaneModule(FastModule):
 
 
 def _scalar_of(program: Program) -> Procedure | None:
-    """Return the program's observables with nothing but their scalar as result."""
+    """Return the program's observables with their scalar as the only result."""
     procedure = program.procedure(program.observables)
     if procedure is None or procedure.result is None:
         return None
@@ -308,7 +308,7 @@ def _scalar_of(program: Program) -> Procedure | None:
 
 
 def print_lanes(program: Program) -> str:
-    """Return the program for eight runs at a time as the text of a numba module; see above.
+    """Return the program for eight runs at a time as the text of a numba module, as above.
 
     Raises:
         PrinterError: An expression contains a node without a rule.

@@ -1,8 +1,8 @@
 """Breaking long expressions into lines, the way a formatter would.
 
-A printed expression is a small tree of pieces. It stays on one line where it fits; otherwise
-chains break in front of their operators and calls after their commas, inside brackets. Factors and
-short terms fill their lines.
+A printed expression is a small tree of pieces. It stays on one line if it fits; otherwise chains
+break before their operators and calls after their commas, inside brackets. Factors and short terms
+fill their lines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 WIDTH = 100
 INDENT = 4
-# Terms of a sum up to this length share a line.
+# Terms of a sum up to this length may share a line.
 SHORT = 44
 
 
@@ -28,13 +28,15 @@ class Text:
 
 @dataclass(frozen=True)
 class Chain:
-    """Operands with the operators in front of them, e.g. ``("", a), (" + ", b)``."""
+    """Operands, each with its operator before it, e.g. ``("", a), (" + ", b)``."""
 
     links: tuple[tuple[str, Piece], ...]
 
     @property
     def is_filled(self) -> bool:
-        """True if a line takes as many operands as fit: factors, and terms that are all short."""
+        """True if each line takes as many operands as fit: factors, and terms that are
+        all short.
+        """
         factors = all(operator.strip() in ("*", "/") for operator, _ in self.links[1:])
         return factors or all(len(operand.flat()) <= SHORT for _, operand in self.links)
 
@@ -44,7 +46,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Bracket:
-    """Items between brackets, separated by commas: a call, a tuple, or one parenthesised piece."""
+    """Items in brackets, separated by commas: a call, a tuple, or one parenthesised piece."""
 
     opening: str
     items: tuple[Piece, ...]
@@ -89,7 +91,7 @@ def render(piece: Piece, indent: int, used: int) -> str:
 
 
 def _filled_chain(chain: Chain, indent: int, used: int) -> str:
-    """Operands one after the other; a new line where the next one does not fit on this one."""
+    """Return operands one after the other, with a new line where the next one does not fit."""
     text, column = "", used
     for operator, operand in chain.links:
         if text and column + len(operator + operand.flat()) > WIDTH:
@@ -102,7 +104,7 @@ def _filled_chain(chain: Chain, indent: int, used: int) -> str:
 
 
 def statement(head: str, piece: Piece, indent: int) -> str:
-    """``head`` followed by the piece as one statement, indented, broken where it is too long."""
+    """Return ``head`` followed by the piece as one indented statement, broken if it is too long."""
     used = indent + len(head)
     if isinstance(piece, Chain) and used + len(piece.flat()) > WIDTH:
         piece = parenthesised(piece)
@@ -110,7 +112,7 @@ def statement(head: str, piece: Piece, indent: int) -> str:
 
 
 def filled(text: str, indent: int, width: int = WIDTH) -> str:
-    """Words of a paragraph in lines of the given width, all indented; brackets stay whole."""
+    """Return the words of a paragraph in indented lines of the given width; brackets stay whole."""
     lines: list[str] = []
     for word in re.split(r"\s+(?![^\[]*\])", text.strip()):
         if lines and len(lines[-1]) + 1 + len(word) <= width:

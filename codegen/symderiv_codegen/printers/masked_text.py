@@ -1,8 +1,8 @@
 """Functions given as text, for several runs at a time: branches become choices lane by lane.
 
-What is inside of a branch on numbers is computed where any run needs it, and kept in those runs
-alone; returns inside of branches become the last statement. Loops have to be the same for all runs:
-a function with a loop that is not, or with numbers as indices, has no such form.
+The body of a branch on numbers is computed if any run needs it, and kept in those runs only;
+returns inside of branches become the last statement. Loops must be the same for all runs: a
+function with another loop, or with numbers as indices, has no such form.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from symderiv_codegen.printers.lines import Bracket, Text, statement
 
 
 class OneByOneError(Exception):
-    """A text is different from run to run in a way that masks do not express."""
+    """The error for texts that differ from run to run in a way that masks do not express."""
 
 
 OF_ONE = "_of_one"
-"""Behind the names of functions of one run, where they are called run by run."""
+"""The suffix of functions of one run that are called run by run."""
 _WIDTH = 8
 
 
@@ -32,13 +32,13 @@ def for_lanes(
     written: frozenset[str],
     singles: Callable[[set[str]], Sequence[str]],
 ) -> list[str]:
-    """Return definitions for several runs at a time, those that the wanted names need.
+    """Return the definitions for several runs at a time that the wanted names need.
 
     Args:
         texts: Constants and functions with their decorators, each after those that it uses.
         wanted: Names of functions.
         written: Names of functions that are written for several runs.
-        singles: The same for one run: what given names need.
+        singles: Returns the definitions for one run that given names need.
     """
     functions, constants = _sorted_out(texts)
     masked, alone = {}, set()
@@ -88,7 +88,7 @@ def _sorted_out(texts: Sequence[str]) -> tuple[dict[str, str], list[str]]:
 
 
 def _closed(constants: Sequence[str], used: set[str]) -> list[str]:
-    """Return definitions of used names and of what they use, the last ones first."""
+    """Return definitions of used names and of all that they use, last ones first."""
     found = []
     for text in reversed(constants):
         if any(name in used for each in ast.parse(text).body for name in _assigned_to(each)):
@@ -102,14 +102,14 @@ def _names(text: str) -> set[str]:
 
 
 def _renamed(text: str, functions: set[str]) -> str:
-    """Return a function of one run under another name, as are those that it calls."""
+    """Return a function of one run with a suffix in its name and in those of functions it calls."""
     for name in sorted(functions & {*_names(text), ast.parse(text).body[0].name}):  # type: ignore[attr-defined]
         text = re.sub(rf"\b{name}\b", name + OF_ONE, text)
     return text
 
 
 def _run_by_run(text: str) -> str:
-    """Return a function that calls the one of one run for each of the runs."""
+    """Return a function that calls the function of one run for each run."""
     (function,) = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef)
     if any(
@@ -143,7 +143,7 @@ def masked_function(text: str) -> str:
     """Return the text of a function for several runs at a time.
 
     Raises:
-        OneByOneError: It has no such form.
+        OneByOneError: The function has no such form.
     """
     (function,) = ast.parse(text).body
     assert isinstance(function, ast.FunctionDef)
@@ -153,7 +153,7 @@ def masked_function(text: str) -> str:
 
 
 class _Masking:
-    """One function and the names that are the same in all runs."""
+    """One function, with the names of values that differ from run to run."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self._function = function
@@ -175,10 +175,10 @@ class _Masking:
         function.body = [*document, *self._statements(body, known)]
         return ast.unparse(ast.fix_missing_locations(function))
 
-    # What differs from run to run.
+    # Values that differ from run to run.
 
     def _that_differ(self) -> set[str]:
-        """Return names of values that may differ: all that is not made of sizes and counters."""
+        """Return names of values that may differ: all that are not made of sizes and counters."""
         same = {
             name.id
             for call in ast.walk(self._function)
@@ -209,7 +209,7 @@ class _Masking:
     # Statements.
 
     def _statements(self, body: Iterable[ast.stmt], known: set[str]) -> list[ast.stmt]:
-        """Return statements for several runs; adds to the names that are known behind them."""
+        """Return statements for several runs; add to the names that are defined after them."""
         found: list[ast.stmt] = []
         for each in body:
             found += self._statement(each, known)
@@ -241,7 +241,7 @@ class _Masking:
         when = self._fresh("when")
         found: list[ast.stmt] = [_set(when, self._expression(node.test))]
         first, second = _assigned(node.body), _assigned(node.orelse)
-        # what one case alone defines is used in it alone
+        # names defined in one case only are used in that case only
         both = [
             n for n in dict.fromkeys((*first, *second)) if n in known or {n} <= {*first} & {*second}
         ]
@@ -268,7 +268,7 @@ class _Masking:
     def _kept_where(
         self, body: Sequence[ast.stmt], names: Sequence[str], holds: ast.expr, known: set[str]
     ) -> ast.stmt:
-        """Return statements, made where any run needs them; others keep what they had."""
+        """Return statements that run if any run needs them and leave the other runs unchanged."""
         before = {name: self._fresh(f"{name}_before") for name in names}
         inside = [_set(other, ast.Name(name)) for name, other in before.items()]
         inside += self._statements(body, set(known))
@@ -284,7 +284,7 @@ class _Masking:
 
 
 class _Choices(ast.NodeTransformer):
-    """Conditional expressions and connected conditions on numbers, lane by lane."""
+    """A transformer of conditional expressions and compound conditions on numbers, lane by lane."""
 
     def __init__(self, numbers: set[str], where: str) -> None:
         self._numbers, self._where = numbers, where
@@ -336,8 +336,8 @@ class _Choices(ast.NodeTransformer):
 
 
 def _with_one_end(body: Sequence[ast.stmt], found: str) -> list[ast.stmt]:
-    """Return statements whose returns are assignments: what follows a branch that returns stands
-    in its other case.
+    """Return statements with returns as assignments: statements after a branch that returns move
+    into its other case.
     """
     done: list[ast.stmt] = []
     for number, each in enumerate(body):
@@ -356,7 +356,7 @@ def _with_one_end(body: Sequence[ast.stmt], found: str) -> list[ast.stmt]:
 
 
 def _ends(body: Sequence[ast.stmt]) -> bool:
-    """Return whether every way through statements returns."""
+    """Return whether every path through statements returns."""
     return bool(body) and (
         isinstance(body[-1], ast.Return)
         or (isinstance(body[-1], ast.If) and _ends(body[-1].body) and _ends(body[-1].orelse))
@@ -368,7 +368,7 @@ def _returns(node: ast.stmt) -> bool:
 
 
 def _assigned(body: Iterable[ast.stmt]) -> list[str]:
-    """Return the names that statements assign to, in their order."""
+    """Return the names that statements assign to, in order."""
     return list(
         dict.fromkeys(
             name for each in body for inner in ast.walk(each) for name in _assigned_to(inner)
@@ -387,7 +387,7 @@ def _assigned_to(node: ast.AST) -> list[str]:
 
 
 def _parts(target: ast.expr) -> Iterable[ast.expr]:
-    """Yield what is assigned to, without indices."""
+    """Yield the targets of an assignment, without indices."""
     if isinstance(target, ast.Tuple):
         for each in target.elts:
             yield from _parts(each)
@@ -404,7 +404,7 @@ def _value_of(node: ast.AST) -> ast.expr:
 
 
 def _differs(node: ast.expr, numbers: set[str]) -> bool:
-    """Return whether an expression mentions anything that differs from run to run."""
+    """Return whether an expression contains anything that differs from run to run."""
     if isinstance(node, ast.Attribute) and node.attr in ("size", "shape"):
         return False
     if isinstance(node, ast.Name):

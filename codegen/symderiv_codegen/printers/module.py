@@ -1,4 +1,4 @@
-"""The parts of a Python module that both dialects share: header, functions, loop nests."""
+"""Common parts of printed Python modules: header, functions, loop nests."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ OWN_NAMES = tuple(HELPERS.values())
 
 
 class ModulePrinter:
-    """Prints functions and procedures; subclasses say what a dialect decides."""
+    """A printer of functions and procedures; subclasses define the details of a dialect."""
 
     name = "module"
     context: tuple[str, ...] = ()
-    # Whether numbers have a fixed number of digits, so that cancellations must be avoided.
+    # Whether numbers have fixed precision, so that cancellations must be avoided.
     rounds = False
 
     def __init__(self, program: Program) -> None:
@@ -57,10 +57,10 @@ class ModulePrinter:
         self.operations: dict[str, int] = {}
         self._defined = [f.name for f in program.functions] + [p.name for p in program.procedures]
 
-    # What a dialect decides.
+    # Details of a dialect.
 
     def prepared(self, program: Program) -> Program:
-        """Return the program as it is printed: with the same values."""
+        """Return the program in the form that is printed, with the same values."""
         return with_sums_written_out(program, self.library)
 
     def scalars(self, function: ScalarFunction, names: NamePool) -> StraightLine:
@@ -81,19 +81,21 @@ class ModulePrinter:
         raise NotImplementedError
 
     def decorator(self, function: Function | None = None) -> str:
-        """Return the line in front of a function, or nothing."""
+        """Return the decorator of a function, or an empty text."""
         return ""
 
     def procedure_decorator(self, procedure: Procedure) -> str:
-        """Return the line in front of a procedure, or nothing."""
+        """Return the decorator of a procedure, or an empty text."""
         return self.decorator()
 
     def allocation(self, array: Array) -> str:
-        """Return a local array of the right shape, not initialised."""
+        """Return the allocation of a local array, not initialised."""
         raise NotImplementedError
 
     def allocations(self, arrays: Sequence[Array], names: NamePool) -> list[str]:
-        """Statements that make local arrays; ``names`` is the register of the function."""
+        """Return statements that allocate local arrays; ``names`` is the register of the
+        function.
+        """
         return [f"{array.name} = {self.allocation(array)}" for array in arrays]
 
     def size(self, array: Array, axis: int) -> str:
@@ -101,11 +103,11 @@ class ModulePrinter:
         raise NotImplementedError
 
     def zero(self) -> str:
-        """Return the number zero, where a sum starts."""
+        """Return the number zero, with which a sum starts."""
         raise NotImplementedError
 
     def filled_with_zero(self, node: Fill, indent: int) -> list[str]:
-        """Statements that set an array, or a scalar, to zero."""
+        """Return statements that set an array, or a scalar, to zero."""
         lines = []
         names = tuple(str(index) for index in node.indices[: len(node.array.shape)])
         for depth, (name, size) in enumerate(zip(names, node.array.shape, strict=True)):
@@ -154,7 +156,7 @@ class ModulePrinter:
         return "\n".join(lines)
 
     def _register(self, own: Iterable[str]) -> NamePool:
-        """Return the register of names of one function that has some of its own."""
+        """Return a register of names of one function, which contains its own."""
         return NamePool([*self.program.module_names, *OWN_NAMES, *own])
 
     def _frame(
@@ -165,7 +167,7 @@ class ModulePrinter:
         result: sp.Expr,
         arrays: Sequence[Array] = (),
     ) -> Frame:
-        """Return what the body of a scalar function stands in."""
+        """Return the environment of the body of a scalar function."""
         return Frame(
             where=f"function {function.name!r}",
             module=self.program.module_names,
@@ -177,17 +179,17 @@ class ModulePrinter:
         )
 
     def table_sum(self, function: TableSum) -> str:
-        """Return a sum over tables, in the dialects that have one."""
+        """Return a sum over tables, in dialects that have them."""
         raise PrinterError(
             f"the {self.name} printer: {function.name!r} is a sum over tables of doubles"
         )
 
     def template(self, function: TemplateFunction) -> str:
-        """Return a function given as text, in the dialects that have it."""
+        """Return a function given as text, in dialects that have them."""
         raise PrinterError(f"the {self.name} printer: {function.name!r} is a template for doubles")
 
     def template_procedure(self, procedure: Procedure) -> str:
-        """Return a procedure given as text, in the dialects that have it."""
+        """Return a procedure given as text, in dialects that have them."""
         raise PrinterError(f"the {self.name} printer: {procedure.name!r} is a template for doubles")
 
     def procedure(self, procedure: Procedure) -> str:
@@ -227,7 +229,7 @@ class ModulePrinter:
             if size not in needed:
                 continue
             visible = (*procedure.inputs, *procedure.outputs)
-            # The array with the fewest axes tells the size in the simplest way.
+            # The array with the size on its first possible axis gives the simplest expression.
             array = min((a for a in visible if size in a.shape), key=lambda a: a.shape.index(size))
             lines.append(" " * INDENT + f"{size} = {self.size(array, array.shape.index(size))}")
         return lines
@@ -235,7 +237,7 @@ class ModulePrinter:
     # Loop nests.
 
     def body(self, nodes: Iterable[Node], indent: int) -> list[str]:
-        """Loop nests as lines."""
+        """Return loop nests as lines."""
         printer = self.expressions(guarded=False)
         lines = self._body(nodes, indent, printer)
         self._collect(printer)
@@ -340,11 +342,11 @@ def _ranges_used(nodes: Iterable[Node]) -> set[str]:
 
 
 def _operations(nodes: Iterable[Node]) -> int:
-    """Operations of a procedure's text, each counted once however often its loop turns."""
+    """Return the number of operations in a procedure's text, each counted once."""
     total = 0
     for node in nodes:
         if isinstance(node, Set | Increase):
-            # Array elements count as names: their index arithmetic is not arithmetic of numbers.
+            # Array elements count as names: index arithmetic is not counted.
             plain = {
                 e: sp.Symbol(f"element{n}") for n, e in enumerate(node.value.atoms(sp.Indexed))
             }

@@ -23,25 +23,27 @@ from symderiv_codegen.printers.pasting import pasted
 
 
 class MpmathExpressions(ExpressionPrinter):
-    """Expressions over multiprecision numbers with the functions of a context ``mp``."""
+    """A printer of expressions over multiprecision numbers with the functions of a
+    context ``mp``.
+    """
 
     name = "mpmath"
     namespace = "mp"
     context = (Text("mp"),)
 
     def number(self, value: sp.Rational) -> PrintedExpression:
-        """Integers as they are; a quotient must start from a multiprecision number."""
+        """Return integers as they are; a quotient must start from a multiprecision number."""
         if value.q == 1:
             return PrintedExpression(Text(str(value.p)), ATOM)
         quotient = Chain((("", Text(f"mp.mpf({value.p})")), (" / ", Text(str(value.q)))))
         return PrintedExpression(quotient, PRODUCT)
 
     def splits_fractions(self, value: sp.Rational) -> bool:
-        """Return True: the product is a multiprecision number by then."""
+        """Return True for fractions: the product is a multiprecision number by then."""
         return bool(value.q != 1)
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:
-        """``Q[i][j]``, which works for nested lists and for arrays of objects."""
+        """Return an element such as ``Q[i][j]``, for nested lists and for arrays of objects."""
         return name + "".join(f"[{index}]" for index in indices)
 
 

@@ -1,4 +1,4 @@
-"""Programs as numba modules, with all that makes their procedures fast on named arrays."""
+"""Programs as numba modules, with all passes that make procedures on named arrays fast."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ DECORATOR = "@_compiled"
 AS_VALUE = "@_compiled_value"
 IN_ANY_ORDER = "@_compiled_sums"
 OF_MANY = "@_compiled_many"
-# All are given: numba takes the floating-point rules that are not from whichever function calls
-# first, so that results would depend on what was compiled before. Only values have a second entry.
+# All flags are given: numba would take missing floating-point flags from whichever function calls
+# first, so that results would depend on compilation order. Only functions passed as values have a
+# second entry.
 DECORATORS = {
     DECORATOR: 'error_model="numpy", fastmath=False, no_cfunc_wrapper=True',
     AS_VALUE: 'error_model="numpy", fastmath=False',
@@ -52,13 +53,13 @@ DECORATORS = {
 
 
 class NumbaExpressions(ExpressionPrinter):
-    """Expressions over float64 with the functions of ``math``."""
+    """A printer of expressions over float64 with the functions of ``math``."""
 
     name = "numba"
     namespace = "math"
 
     def number(self, value: sp.Rational) -> PrintedExpression:
-        """Floating-point text; a fraction that is no short binary one stays a quotient.
+        """Return floating-point text; fractions that are not short in binary stay quotients.
 
         Raises:
             PrinterError: No double is near the number.
@@ -76,11 +77,11 @@ class NumbaExpressions(ExpressionPrinter):
         )
 
     def splits_fractions(self, value: sp.Rational) -> bool:
-        """Return only fractions that binary numbers cannot hold."""
+        """Return True for fractions that doubles cannot represent exactly."""
         return bool(value.q != 1 and not _is_short_binary(value) and not _is_long(value))
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:
-        """``Q[i, j]``."""
+        """Return an element such as ``Q[i, j]``."""
         return f"{name}[{', '.join(indices)}]"
 
 
@@ -89,14 +90,14 @@ def _is_short_binary(value: sp.Rational) -> bool:
 
 
 def _is_long(value: sp.Rational) -> bool:
-    """Return whether numerator or denominator are beyond the doubles, or near."""
+    """Return whether numerator or denominator are beyond, or near, the limits of doubles."""
     return bool(max(abs(value.p), value.q).bit_length() > 1000)
 
 
 def _double(value: sp.Rational) -> float:
-    """Return the nearest double, with all of its bits."""
+    """Return the nearest double, correctly rounded."""
     try:
-        found: float = value.p / value.q  # of integers: rounded once
+        found: float = value.p / value.q  # a quotient of integers is rounded once
     except OverflowError:
         found = math.inf
     if not sys.float_info.min <= abs(found) < math.inf:
@@ -109,7 +110,7 @@ class NumbaModule(ModulePrinter):
 
     name = "numba"
     rounds = True
-    # Whether the first two rows of sums over tables are put into one list of pairs.
+    # Whether the first two rows of sums over tables form one list of pairs.
     pairs_rows = False
 
     @property
@@ -124,7 +125,7 @@ class NumbaModule(ModulePrinter):
         return AS_VALUE if as_value else DECORATOR
 
     def procedure_decorator(self, procedure: Procedure) -> str:
-        """Long sums may be made in any order."""
+        """Return the decorator of a procedure; long sums may be reordered."""
         if self.program.small and sums_long_range(procedure, self.program.small):
             return IN_ANY_ORDER
         return DECORATOR
@@ -134,8 +135,8 @@ class NumbaModule(ModulePrinter):
         return f"np.empty(({shape}))" if len(array.shape) > 1 else f"np.empty({shape})"
 
     def allocations(self, arrays: Sequence[Array], names: NamePool) -> list[str]:
-        """Allocate arrays of one shape together, since an allocation costs as much as a small
-        loop nest.
+        """Return joint allocations of arrays of one shape, as an allocation costs as much as a
+        small loop nest.
         """
         shapes = dict.fromkeys(array.shape for array in arrays)
         lines = []
@@ -156,7 +157,7 @@ class NumbaModule(ModulePrinter):
         return "0.0"
 
     def table_sum(self, function: TableSum) -> str:
-        """Loops over the rows of the tables."""
+        """Return a function with loops over the rows of the tables."""
         names = self._register(function.names)
         nests = table_nests(function, names, self.pairs_rows)
         self.operations[function.name] = sum(nest.operations for nest in nests)
@@ -169,7 +170,7 @@ class NumbaModule(ModulePrinter):
         arguments = [str(argument) for argument in function.arguments]
         frame = self._frame(function, arguments, names, code.total, arrays)
         check_names(nodes, frame, "table sum")
-        # the sum over a list is long, and innermost
+        # the sum over a list is long and innermost
         listed = any(nest.pairs for nest in nests)
         lines = [self._head(function.name, arguments, IN_ANY_ORDER if listed else self.decorator())]
         lines += docstring([function.doc])
@@ -180,11 +181,11 @@ class NumbaModule(ModulePrinter):
         return "\n".join(lines)
 
     def template(self, function: TemplateFunction) -> str:
-        """Return the text with its names put in; what else it uses is pasted in front."""
+        """Return a template with its names filled in; other functions that it uses are pasted."""
         return self._filled(function, function.doc, f"function {function.name!r}")
 
     def template_procedure(self, procedure: Procedure) -> str:
-        """Return the same for a procedure.
+        """Return the template of a procedure with its names filled in.
 
         Raises:
             ProgramError: The template has other arguments.
@@ -227,7 +228,7 @@ class NumbaModule(ModulePrinter):
         return [*pasted, *own]
 
     def pasted(self, plain: bool = False) -> list[str]:
-        """Return the helpers and functions of the extension that the functions so far use."""
+        """Return the helpers and extension functions used so far."""
         used = (name for name in NUMBA if name in self.helpers)
         helpers = [f"{DECORATOR}\n{NUMBA[name].strip()}" for name in used]
         instead = self.library.plain if plain else ""
@@ -244,9 +245,9 @@ class NumbaModule(ModulePrinter):
 def assembled(
     imports: str, constants: Iterable[str], parts: Sequence[str], where: str, kept: bool = True
 ) -> str:
-    """Return the code of a module: its constants, the decorators that its parts use, its parts.
+    """Return the code of a module: imports, constants, the decorators in use, and its parts.
 
-    ``kept``: compiled code of the parts is kept on disk by itself.
+    ``kept``: whether numba caches compiled code of the parts on disk.
     """
     body = "\n\n\n".join(parts)
     code = "\n".join([imports, "\n".join(constants), "", *_decorators(body, kept), body, ""])
@@ -265,7 +266,7 @@ def _recipe(program: Program) -> str:
 
 
 def _decorators(body: str, kept: bool) -> list[str]:
-    """Return the decorators that are used, and an empty line."""
+    """Return the decorators in use, followed by an empty line."""
     used = {name: options for name, options in DECORATORS.items() if f"{name}\n" in body}
     cache = "cache=True, " if kept else ""
     return [*(f"{name[1:]} = njit({cache}{rest})" for name, rest in used.items()), "\n"]

@@ -1,4 +1,4 @@
-"""Functions given as text, for a generated module: of many numbers, and of an extension."""
+"""Functions given as text that generated modules paste: of many numbers, and of an extension."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def pasted(
     of_many: str = "",
     instead: str = "",
 ) -> list[str]:
-    """Top-level definitions that the named functions need, in the order of their texts.
+    """Return the definitions that the named functions need, in the order of their texts.
 
     Functions get the decorator, functions of many numbers the one ``of_many``; annotations are
     dropped, comments kept. Names that are ``given`` are defined by the module itself. Functions of
-    the text ``instead`` stand in the places of others of their names.
+    the text ``instead`` replace those of the same names.
     """
     sources = [(text, of_many) for text in (_elementary(), *library.many)]
     sources += [(text, decorator) for text in library.texts]
@@ -49,12 +49,12 @@ def filled_template(
     """Return a function of some texts under another name, and the names that it uses.
 
     Args:
-        texts: Where to look for it.
-        template: Its name there.
+        texts: The texts, one of which contains it.
+        template: Its name in the text.
         name: Its name in the module.
-        names: Names that it uses, and what stands for them in the module.
+        names: Names in the text, with those that replace them in the module.
         doc: Its docstring, one line.
-        decorator: The line in front.
+        decorator: The line before the function.
     """
     for text in texts:
         if template in _names_defined(text):
@@ -78,7 +78,7 @@ def _names_defined(text: str) -> tuple[str, ...]:
 
 @cache
 def _statements(text: str) -> dict[str, ast.stmt]:
-    """Return the definitions of a text by their names, parsed once; nobody changes them."""
+    """Return the definitions of a text by name; the text is parsed once, do not modify them."""
     found: dict[str, ast.stmt] = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef):
@@ -109,10 +109,9 @@ def _definitions(
     given: set[str],
     instead: tuple[str, str] = ("", ""),
 ) -> list[str]:
-    """Return definitions of texts, each text with the decorator of its functions.
+    """Return the needed definitions of texts, each with the decorator of its text.
 
-    Functions of the text ``instead`` stand in the places of others of their names; it may have
-    more of them.
+    Functions of the text ``instead`` replace those of the same names; it may define further ones.
     """
     others = dict.fromkeys(_names_defined(instead[0]), instead)
     places: dict[str, tuple[str, str]] = {}
@@ -153,10 +152,10 @@ def _names_used(node: ast.stmt) -> frozenset[str]:
 
 @cache
 def _without_annotations(text: str, node: ast.FunctionDef) -> str:
-    """Return the function with a plain head; types belong to the file it comes from."""
+    """Return the function without annotations, whose types belong to the file it comes from."""
     lines = text.splitlines()
     found = [inner for inner in ast.walk(node) if isinstance(inner, ast.FunctionDef)]
-    # From the last to the first, so that line numbers stay valid.
+    # From last to first, so that positions stay valid.
     for inner in sorted(found, key=lambda function: -function.lineno):
         names = tuple(Text(argument.arg) for argument in inner.args.args)
         head = statement(f"def {inner.name}", Bracket("(", names, "):"), inner.col_offset)

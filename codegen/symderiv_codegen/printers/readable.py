@@ -1,8 +1,8 @@
-"""Programs as numba modules to be read: the mathematics, in the order in which it is stated.
+"""Programs as numba modules to be read: the mathematics in the order in which it is stated.
 
-Every function stands where it is summed and every definition as it was stated; the compiler is left
-to find what is computed twice. The same functions with all passes over them stand in the fast
-module (:mod:`symderiv_codegen.printers.fast`).
+Every function is called where it is summed and every definition is as stated; the compiler has to
+find common subexpressions. The same functions after all passes are in the fast module
+(:mod:`symderiv_codegen.printers.fast`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ReadableModule(NumbaModule):
     name = "readable"
 
     def prepared(self, program: Program) -> Program:
-        """Return the program without cases that only save work, and without the functions that only
+        """Return the program without cases that only save work, and without functions that only
         these call.
         """
         continuous = {
@@ -60,7 +60,7 @@ class ReadableModule(NumbaModule):
         return super().pasted(plain)
 
     def ordered(self, pasted: list[str], own: list[str]) -> list[str]:
-        """Return what is no mathematics of the problem comes last."""
+        """Return the parts in order: auxiliary numerical functions come last."""
         if not pasted:
             return own
         return [*own, f"{NUMERICS}\n\n\n{pasted[0]}", *pasted[1:]]
@@ -94,7 +94,7 @@ def _called(program: Program) -> set[str]:
 
 
 def print_readable(program: Program) -> str:
-    """Return the program as the text of a numba module to be read.
+    """Return the program as the text of a readable numba module.
 
     Raises:
         PrinterError: An expression contains a node without a rule.

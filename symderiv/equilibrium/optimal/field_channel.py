@@ -1,4 +1,6 @@
-"""Outputs of one field that are no function of signs: level sets, or an integral over the field."""
+"""Channels of one field that are not functions of signs: level sets, or an integral over the
+field.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def _checked(V: np.ndarray) -> float:
 
 
 class OneFieldMeans(Channel):
-    """Means of y = f(z) + noise that depend on f alone."""
+    """Moments of y = f(z) + noise that depend on f alone."""
 
     K = 1
 
@@ -42,7 +44,7 @@ class OneFieldMeans(Channel):
         return float(weights @ (_density(z, 1.0) * self.target.values(z[None]) ** 2))
 
     def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
-        """Return E[E[f(z) | ω]²] over ω of variance q, where z has the variance V given ω."""
+        """Return E[E[f(z) | ω]²] over ω of variance q, where V is the variance of z given ω."""
         v = _checked(V)
         omega, weights = lattice(q, V)
         z, shares = self.levels.nodes(min(1.0, 2.0 * v**0.5))
@@ -51,7 +53,9 @@ class OneFieldMeans(Channel):
 
 
 class FieldChannel(OneFieldMeans):
-    """y = f(z) without noise: given y, z is one of the points of a level set, or in an interval."""
+    """The channel y = f(z) without noise: given y, z is in a level set of points, or in an
+    interval.
+    """
 
     sharp, limit = True, math.inf
 
@@ -60,7 +64,8 @@ class FieldChannel(OneFieldMeans):
         steps, shares_of = normal_steps(7.2, 0.12)
         total = square = 0.0
         for nodes, shares, points, slopes in self.levels.sets(2.0 * v**0.5):
-            # given z, ω is normal with mean q z and variance q v: (z, ω, points of the level set)
+            # given z, ω is normal with mean q z and variance q v; axes are (z, ω, points of the
+            # level set)
             omega = q[0, 0] * nodes[:, None] + (q[0, 0] * v) ** 0.5 * steps
             mass = (shares * _density(nodes, 1.0))[:, None] * shares_of
             apart = points[:, None, :] - omega[:, :, None]
@@ -83,7 +88,7 @@ class FieldChannel(OneFieldMeans):
 
 
 class NoisyFieldChannel(OneFieldMeans):
-    """y = f(z) + noise."""
+    """The channel y = f(z) + noise."""
 
     sharp, limit = False, math.nan
 

@@ -1,9 +1,9 @@
 """Outputs that are functions of signs: Z(y, ω, V) and its gradient from the Gaussian calculus.
 
 Z(y) is the probability of y for fields of mean ω and covariance V. It is a sum of means of products
-of signs, and its gradient one of means with a delta function in place of a sign. The calculus has
-them in closed form, with Owen's function for two signs. Of three signs with means it has none: this
-mean is an integral over the third field.
+of signs, and its gradient one of means with a delta function in place of a sign. The calculus gives
+them in closed form, with Owen's function for two signs. For three signs of fields with means it has
+no closed form: their mean is an integral over the third field.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from symderiv.numerics.nodes import gauss_legendre, normal_steps
 
 _REACH, _WIDEST, _SHARE = 7.2, 0.3, 0.31
 _LEAST = 1e-14
-#: Below this variance of what is not known points crowd where signs change.
+#: For conditional variances below this, points are concentrated where signs change.
 _NARROW, _CROWDED = 0.02, 0.06
 _MOST = 50_000_000
 TOO_NEAR = "a state is so near to exact knowledge that its means would need too many points"
 
 
 def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return points ω (K, n) of covariance q and weights (n,), as fine as V asks for."""
+    """Return points ω (K, n) of covariance q and weights (n,), with a step adapted to V."""
     sizes, turn = np.linalg.eigh(q)
     sizes = np.maximum(sizes, 0.0)
     least = max(float(np.linalg.eigvalsh(V)[0]), 1e-9)
@@ -39,7 +39,7 @@ def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray
     for size in sizes:
         step = min(_WIDEST, _SHARE * (least / size) ** 0.5 / fine) if size > 0.0 else _WIDEST
         nodes, _ = normal_steps(_REACH, step)
-        nodes = nodes + 0.377 * step  # no point where a field is exactly zero
+        nodes = nodes + 0.377 * step  # shifted so that no field is exactly zero
         axes.append(size**0.5 * nodes)
         weights.append(step * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi))
     if np.prod([float(each.size) for each in axes]) > _MOST:
@@ -57,14 +57,14 @@ def lattice(q: np.ndarray, V: np.ndarray, fine: float = 1.0) -> tuple[np.ndarray
 def crowded(
     forms: tuple[np.ndarray, np.ndarray], q: np.ndarray, V: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return points ω (K, n) of covariance q and weights (n,), which crowd where signs change.
+    """Return points ω (K, n) of covariance q and weights (n,), concentrated where signs change.
 
-    A grid of the K arguments of the signs, each a hyperbolic sine of even steps, whose scale is the
-    standard deviation of the argument given ω.
+    They are a grid of the K arguments of the signs, each a hyperbolic sine of equal steps with the
+    conditional standard deviation of the argument given ω as its scale.
 
     Args:
         forms: A and c: the arguments are A ω + c.
-        q: Regular.
+        q: The covariance of ω, regular.
         V: The covariance of the fields given ω.
     """
     A, c = forms
@@ -74,7 +74,7 @@ def crowded(
     ):
         scale = max(float(width), 1e-30) ** 0.5
         end = np.arcsinh((centre + _REACH * size**0.5) / scale)
-        # no point where an argument is exactly zero
+        # shifted so that no argument is exactly zero
         even = np.arange(-np.ceil(end / _CROWDED), np.ceil(end / _CROWDED) + 1) + 0.377
         axes.append(scale * np.sinh(_CROWDED * even))
         steps.append(_CROWDED * scale * np.cosh(_CROWDED * even))
@@ -90,7 +90,7 @@ def crowded(
 
 
 class Channel(ABC):
-    """A law of outputs given K fields."""
+    """A law of outputs y given K fields."""
 
     K: int
     sharp: bool
@@ -98,16 +98,16 @@ class Channel(ABC):
     @property
     @abstractmethod
     def limit(self) -> float:
-        """E ∫ Z ln Z dy at q = 1."""
+        """The limit of E ∫ Z ln Z dy at q = 1."""
 
     @property
     @abstractmethod
     def second_moment(self) -> float:
-        """E[y²], without the noise that is added to y."""
+        """E[y²] without additive noise."""
 
     @abstractmethod
     def mean_square(self, q: np.ndarray, V: np.ndarray) -> float:
-        """Return E[E[y | ω]²], without the noise that is added to y."""
+        """Return E[E[y | ω]²], without additive noise."""
 
     @abstractmethod
     def information(self, q: np.ndarray, V: np.ndarray) -> tuple[float, np.ndarray]:
@@ -115,19 +115,19 @@ class Channel(ABC):
 
 
 class SignChannel(Channel):
-    """A channel with finitely many outputs, or these with additive noise or flipped signs.
+    """A channel with finitely many outputs, possibly with additive noise or flipped signs.
 
     Args:
         target: A function of at most three signs.
-        noise: The standard deviation of what is added to y.
-        flip: The probability of -y in place of y.
+        noise: The standard deviation of the noise added to y.
+        flip: The probability that -y replaces y.
     """
 
     def __init__(self, target: FewFieldTarget, noise: float = 0.0, flip: float = 0.0) -> None:
         assert target.in_signs is not None
         self.signs = target.in_signs[1]
         self.target, self.noise = target, noise
-        # two boundaries of one field are nearer than the width of one
+        # two boundaries in one field may be closer than the width of one
         self.fine = 2.0 if len(self.signs) > len(target.fields) else 1.0
         self.K = len(target.fields)
         if len(self.signs) > 3:
@@ -136,19 +136,19 @@ class SignChannel(Channel):
                 argument="output",
             )
         self.subsets, values = target.patterns
-        # values of y, and Z(y) as a sum over subsets of signs, (values, subsets)
+        # values of y, and coefficients of Z(y) as a sum over subsets of signs, (values, subsets)
         self.outputs, self.matrix = np.array([*values], float), np.array([*values.values()], float)
         opposite = [int(np.argmin(np.abs(self.outputs + y))) for y in self.outputs]
         same = np.eye(len(opposite))
         self.shown = (1 - flip) * same + flip * same[opposite] if flip else same
         self.matrix = self.shown @ self.matrix
-        #: True if q̂ has no bound as q → 1, so that weights ±1 can be known exactly, whatever is
-        #: added to y; noise inside of signs bounds it.
+        #: True if q̂ diverges as q → 1, so that weights ±1 can be known exactly, also with noise
+        # added to y; noise inside of signs bounds q̂.
         self.sharp = not target.noisy
 
     @cached_property
     def _symbols(self) -> tuple[sp.Matrix, sp.Matrix, list[sp.Symbol]]:
-        """Covariance and mean of all variables in symbols, and these symbols."""
+        """Symbolic covariance and mean of all variables, with the symbols in them."""
         K, size = self.K, len(self.target.variables)
         V = sp.eye(size)
         names: list[sp.Symbol] = []
@@ -170,7 +170,7 @@ class SignChannel(Channel):
     def _means(
         self,
     ) -> list[tuple[Callable[..., np.ndarray] | None, list[Callable[..., np.ndarray]]]]:
-        """For each subset its mean, None for three signs, and its gradient."""
+        """The mean (None for three signs) and its gradient for each subset of signs."""
         means = []
         for taken in self.subsets:
             signs = [s for s, one in zip(self.signs, taken, strict=True) if one]
@@ -181,7 +181,9 @@ class SignChannel(Channel):
 
     @staticmethod
     def _slope(signs: list[sp.Expr], z: sp.Symbol) -> sp.Expr:
-        """Return what has the derivative of E[∏ signs] by the mean of a field as its mean."""
+        """Return an expression whose mean is the derivative of E[∏ signs] by the mean of
+        a field.
+        """
         total = sp.S.Zero
         for n, one in enumerate(signs):
             inner = one.args[0]
@@ -205,7 +207,9 @@ class SignChannel(Channel):
         return self.matrix @ means, self.matrix @ slopes
 
     def _three(self, omega: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """Return the mean of three signs, by the third field and the mean of two given it."""
+        """Return the mean of three signs, integrating the conditional mean of two over the third
+        field.
+        """
         if self.target.noisy or [s.args[0] for s in self.signs] != list(self.target.fields):
             raise NotYetError(
                 "three signs are known only as those of z1, z2 and z3", argument="output"
@@ -217,7 +221,7 @@ class SignChannel(Channel):
         rest = V[:2, :2] - np.outer(V[:2, 2], slope)
         total = np.zeros(omega.shape[1])
         cut = np.clip(-omega[2] / V[2, 2] ** 0.5, -8.0, 8.0)
-        # the remaining entries are not in the mean of two
+        # the remaining entries do not occur in the mean of two signs
         for side, low, high in (
             (-1.0, np.full_like(cut, -8.0), cut),
             (1.0, cut, np.full_like(cut, 8.0)),
@@ -238,7 +242,9 @@ class SignChannel(Channel):
 
     @cached_property
     def _forms(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """A and c where the signs are those of K independent arguments A z + c."""
+        """The matrix A and vector c if the signs have K independent arguments A z + c,
+        else None.
+        """
         fields = list(self.target.fields)
         arguments = sp.Matrix([s.args[0] for s in self.signs])
         if self.target.noisy or len(self.signs) != self.K:
@@ -249,7 +255,7 @@ class SignChannel(Channel):
         return np.array(A, dtype=float), np.array(c, dtype=float).ravel()
 
     def _points(self, q: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return points ω and weights, which are as fine as V asks for."""
+        """Return points ω and weights, adapted to V."""
         if float(np.linalg.eigvalsh(V)[0]) < _NARROW and self._forms is not None:
             return crowded(self._forms, q, V)
         return lattice(q, V, self.fine)
@@ -291,7 +297,7 @@ class SignChannel(Channel):
     def _with_noise(
         self, Z: np.ndarray, slopes: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the same for y with noise, at nodes with weights."""
+        """Return Z, its gradient and weights at nodes of y with additive noise."""
         step = 0.4 * self.noise
         y = np.arange(
             self.outputs.min() - 8 * self.noise, self.outputs.max() + 8 * self.noise, step

@@ -1,8 +1,8 @@
-"""State evolution: q → q̂ = α E[∇ ln Z ∇ ln Zᵀ] → q, its fixed points, and where they change.
+"""State evolution q → q̂ = α E[∇ ln Z ∇ ln Zᵀ] → q: its fixed points, and their transitions.
 
-The free entropy is E ln Z of the prior + α E ∫ Z ln Z dy - tr(q q̂)/2 at a fixed point. q grows in
-each step from an uninformed start, so that fixed points at one α are starts for larger ones; and it
-shrinks from an informed one. Newton's method ends what steps begin.
+The free entropy is E ln Z of the prior + α E ∫ Z ln Z dy - tr(q q̂)/2 at a fixed point. From an
+uninformed start q grows in each step, so that a fixed point at one α is a start for larger ones;
+from an informed start it shrinks. Newton's method completes the iteration.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class RademacherPrior(Prior):
         weights = weights / weights.sum()
         constants = -0.5 * np.einsum("si,ij,sj->s", w, conjugate, w)
         value, rest = 0.0, np.zeros((K, K))
-        # signs of all weights together change nothing
+        # a change of all signs together leaves everything invariant
         for truth in w[: len(w) // 2]:
             field = (conjugate @ truth)[:, None] + xi
             logs = w @ field + constants[:, None]
             whole = logsumexp(logs, axis=0)
             shares = np.exp(logs - whole)
             value += float(weights @ whole) - K * np.log(2.0)
-            # 1 - q = E[(truth - mean) truthᵀ], without differences of numbers that are close
+            # 1 - q = E[(truth - mean) truthᵀ], which avoids cancellation
             apart = np.einsum("sk,sn->kn", truth - w, shares) @ weights
             rest += np.outer(apart, truth)
         rest = (rest + rest.T) / len(w)
@@ -65,12 +65,12 @@ _STEPS, _NEWTON, _SETTLED = 400, 12, 1e-10
 
 @dataclass(frozen=True)
 class OptimalState:
-    """A fixed point.
+    """A fixed point of state evolution.
 
     Attributes:
         alpha: α.
         q: Overlaps with the teacher, shape (K, K).
-        conjugate: q̂, infinite where weights are known exactly.
+        conjugate: q̂, infinite if weights are known exactly.
         entropy: The free entropy.
     """
 
@@ -94,19 +94,19 @@ class StateEvolution:
         self.places = np.triu_indices(self.K)
 
     def step(self, alpha: float, conjugate: np.ndarray) -> np.ndarray:
-        """Return the next q̂."""
+        """Return q̂ after one step."""
         _, q, rest = self.prior.at(conjugate)
         return alpha * self.channel.information(q, rest)[1]
 
     def state(self, alpha: float, conjugate: np.ndarray) -> OptimalState:
-        """Return what a fixed point is."""
+        """Return the state at a fixed point q̂."""
         value, q, rest = self.prior.at(conjugate)
         information = self.channel.information(q, rest)[0]
         entropy = value + alpha * information - 0.5 * float(np.sum(q * conjugate))
         return OptimalState(alpha, q, conjugate, entropy)
 
     def known(self, alpha: float) -> OptimalState | None:
-        """Return the state in which weights are known exactly, if it can be stationary."""
+        """Return the state of exact knowledge of the weights, if it can be stationary."""
         discrete = isinstance(self.prior, RademacherPrior)
         if not self.channel.sharp or not (discrete or self.channel.limit == np.inf):
             return None
@@ -114,16 +114,16 @@ class StateEvolution:
         return OptimalState(alpha, np.eye(self.K), np.full((self.K, self.K), np.inf), entropy)
 
     def error(self, state: OptimalState) -> float:
-        """Return E[(y - its mean)²]/2 for a fresh input, without the noise that is added to y."""
+        """Return E[(y - E[y])²]/2 for a fresh input, without additive noise."""
         if state.exact:
             return 0.0
         rest = np.eye(self.K) - state.q
         return 0.5 * (self.channel.second_moment - self.channel.mean_square(state.q, rest))
 
     def jacobian(self, alpha: float, conjugate: np.ndarray, share: float = 1e-5) -> np.ndarray:
-        """Return derivatives of a step, by differences, on the entries of q̂ with i ≤ j."""
+        """Return the Jacobian of a step, by differences, for the entries of q̂ with i ≤ j."""
         size = share * (1.0 + float(np.abs(conjugate).max()))
-        # q̂ stays positive semidefinite at the edge
+        # near the edge of the cone q̂ must stay positive semidefinite
         edge = np.linalg.eigvalsh(conjugate)[0] < 2.0 * size
         columns = []
         for i, j in zip(*self.places, strict=True):
@@ -135,21 +135,23 @@ class StateEvolution:
         return np.array(columns).T
 
     def settled(self, alpha: float, conjugate: np.ndarray) -> np.ndarray | None:
-        """Return the fixed point to which steps lead; None if they lead to exact knowledge."""
+        """Return the fixed point of the iteration; None if it leads to exact knowledge."""
         if conjugate.max() > 0.05:
-            # from a fixed point at an α nearby
+            # starting from a fixed point at a nearby α
             fixed = self._newton(alpha, conjugate)
             if fixed is not None and np.abs(fixed - conjugate).max() < 0.1 * conjugate.max():
                 return fixed
         before = np.inf
-        # Weights ±1 leave a variance of exp(-q̂/2), of which q̂ is an inverse power: a fixed point
-        # with a large q̂ repels, and steps that come so far end at exact knowledge.
+        # Weights ±1 have a posterior variance of order exp(-q̂/2), of which q̂ is an inverse power:
+        # fixed points with large q̂ are unstable, and iterations that come so far end at exact
+        # knowledge.
         enough, most = (24.0, 60.0) if isinstance(self.prior, RademacherPrior) else (3e3, 3e3)
         for n in range(_STEPS):
-            # half steps, as whole ones may swing between fields
+            # damped, as whole steps may oscillate between fields
             change = 0.5 * (self.step(alpha, conjugate) - conjugate)
             size = float(np.abs(change).max())
-            # one of six even steps is eight of them: the fixed point is ten away, or more
+            # if steps shrink slowly, one of six is taken eight times: the fixed point is at least
+            # ten steps away
             even = n % 6 == 2 and n > 6 and 0.9 < size / before < 1.1
             conjugate = _positive(conjugate + (8.0 if even else 1.0) * change)
             scale = 1.0 + float(np.abs(conjugate).max())
@@ -158,7 +160,7 @@ class StateEvolution:
                 return None
             if size < _SETTLED * scale:
                 return conjugate
-            # steps shrink evenly: Newton's method is near
+            # steps shrink evenly, so that Newton's method should converge
             if n % 6 == 1 and n > 6 and size < 0.05 * scale and size < before:
                 fixed = self._newton(alpha, conjugate)
                 if fixed is not None and np.abs(fixed - conjugate).max() < 60 * size:
@@ -168,7 +170,7 @@ class StateEvolution:
         return conjugate if fixed is None else fixed
 
     def _newton(self, alpha: float, conjugate: np.ndarray) -> np.ndarray | None:
-        """Return an attracting fixed point near a guess."""
+        """Return an attracting fixed point near a guess, or None."""
         most = 2.0 * float(np.abs(conjugate).max()) + 1.0
         jacobian = self.jacobian(alpha, conjugate)
         for n in range(_NEWTON):
@@ -195,20 +197,22 @@ class StateEvolution:
         return None
 
     def rate(self, alpha: float, conjugate: np.ndarray) -> float:
-        """Return the largest eigenvalue of a step at a fixed point; below 1 it attracts."""
+        """Return the largest eigenvalue of the Jacobian of a step; a fixed point attracts if it is
+        below 1.
+        """
         one, two, three = (
             float(np.linalg.eigvals(self.jacobian(alpha, conjugate, share)).real.max())
             for share in (2e-5, 4e-5, 6e-5)
         )
-        # at the edge of the cone differences are taken inside of it
+        # extrapolated: near the edge of the cone differences are taken inside of it
         return 3.0 * one - 3.0 * two + three
 
     def uninformed(self, alpha: float, before: OptimalState | None = None) -> OptimalState:
-        """Return the state that is reached without knowledge, or from that at a smaller α."""
+        """Return the state reached from no knowledge, or from the state at a smaller α."""
         start = np.zeros((self.K, self.K)) if before is None else before.conjugate
         if before is not None and before.exact:
             return self._exactly(alpha)
-        # a hint of every direction: where nothing can be found it is forgotten
+        # a small overlap in every direction, which decays in directions that cannot be learned
         hint = _UNSEEN * (np.eye(self.K) + 0.3 * np.diag(np.arange(self.K)))
         if not start.any() and not self.step(alpha, start).round(9).any():
             if self.rate(alpha, start) < 1.0:
@@ -237,7 +241,7 @@ class StateEvolution:
         return exact
 
     def informed(self, alpha: float, before: OptimalState | None = None) -> OptimalState:
-        """Return the state that is reached from full knowledge, or from that at a larger α."""
+        """Return the state reached from full knowledge, or from the state at a larger α."""
         exact = self.known(alpha)
         if exact is not None and isinstance(self.prior, RademacherPrior):
             return exact
@@ -249,7 +253,7 @@ class StateEvolution:
 
 
 def _positive(matrix: np.ndarray) -> np.ndarray:
-    """Return a symmetric matrix without its negative eigenvalues."""
+    """Return a symmetric matrix with negative eigenvalues set to zero."""
     sizes, axes = np.linalg.eigh((matrix + matrix.T) / 2)
     positive: np.ndarray = (axes * np.maximum(sizes, 0.0)) @ axes.T
     return positive

@@ -10,23 +10,23 @@ from scipy.optimize import brentq, root
 
 from symderiv.equilibrium.optimal.state_evolution import OptimalState, StateEvolution
 
-# Jumps of overlaps that are smaller between two values of α are not looked for.
+# The smallest jump of overlaps between two values of α that is examined.
 _JUMP = 0.1
 _APART, _RANK = 1e-5, 1e-6
 _BISECTIONS = 13
-#: After so many bisections a fold is looked for beside the last state.
+#: The numbers of bisections after which a fold is searched near the last state.
 _NEAR = (4, 7)
 
 
 @dataclass(frozen=True)
 class OptimalTransition:
-    """A transition at α.
+    """A transition at an α.
 
     Attributes:
         kind: "continuous", "first-order" (another state has the larger free entropy) or "spinodal"
             (a state ceases to exist).
         alpha: α.
-        branch: "uninformed" or "informed", whose spinodal it is; empty for others.
+        branch: For spinodals, the branch that ends: "uninformed" or "informed"; empty for others.
     """
 
     kind: str
@@ -35,12 +35,12 @@ class OptimalTransition:
 
 
 class OptimalCurves:
-    """Uninformed and informed states at ascending values of α.
+    """Uninformed and informed states at ascending values of The values of α.
 
     Args:
         evolution: The state evolution.
         values: α.
-        progress: Is told the share that is done.
+        progress: A function called with the completed share.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class OptimalCurves:
         informed: list[OptimalState] = []
         for n, alpha in enumerate(reversed(self.values)):
             before, own = informed[-1] if n else None, self.uninformed[-1 - n]
-            # one branch, followed without a jump from here to the state before
+            # both branches coincide, without a jump from here to the state before
             above = self.uninformed[-n] if n else None
             if before and above and _distance(before, above) < 1e-6 and _distance(above, own) < 0.1:
                 informed.append(own)
@@ -78,7 +78,7 @@ class OptimalCurves:
         return sorted(transitions, key=lambda each: each.alpha)
 
     def _spinodals(self, n: int) -> list[OptimalTransition]:
-        """Return where a branch ends between two values."""
+        """Return the spinodals at which a branch ends between two neighbouring values."""
         spinodals = []
         for name, states, step in (
             ("uninformed", self.uninformed, self.evolution.uninformed),
@@ -98,7 +98,7 @@ class OptimalCurves:
         other: OptimalState,
         step: Callable[[float, OptimalState], OptimalState],
     ) -> float | None:
-        """Return the α at which a branch ends on its way to another one."""
+        """Return the α at which a branch ends in a jump to another one, or None."""
         apart = _distance(stays, other)
         if apart < _JUMP or stays.exact:
             return None
@@ -115,14 +115,14 @@ class OptimalCurves:
             else:
                 high, other = middle.alpha, middle
             if _distance(known[-1], other) < 0.25 * apart:
-                return None  # the branch goes there without a jump
+                return None  # the branch gets there continuously
         one, two = known[-2:]
-        # the rate of steps reaches 1 like a root, at the end
+        # near its end, the branch's rate of steps approaches 1 like a square root
         gaps = [(1.0 - self.evolution.rate(s.alpha, s.conjugate)) ** 2 for s in (one, two)]
         return two.alpha + gaps[1] * (two.alpha - one.alpha) / (gaps[0] - gaps[1])
 
     def _fold(self, near: OptimalState, high: float) -> float | None:
-        """Return the α where the rate of steps reaches 1, on the branch of a state below it."""
+        """Return the α at which the rate of steps reaches 1 on the branch of a state, or None."""
         evolution, shape = self.evolution, near.conjugate.shape
         places = evolution.places
 
@@ -150,7 +150,7 @@ class OptimalCurves:
         return alpha if close and single else None
 
     def _first_order(self, n: int) -> list[OptimalTransition]:
-        """Return where the free entropies of two branches are equal."""
+        """Return the α at which the free entropies of two branches are equal."""
         low, high = self.values[n : n + 2]
         pairs = list(zip(self.uninformed, self.informed, strict=True))[n : n + 2]
         if min(_distance(*each) for each in pairs) < _APART:
@@ -166,7 +166,9 @@ class OptimalCurves:
         return [OptimalTransition("first-order", float(brentq(gap, low, high, xtol=1e-11)))]
 
     def _continuous(self, n: int) -> list[OptimalTransition]:
-        """Return where directions begin to be found, as their rate of growth reaches 1."""
+        """Return the α at which new directions begin to be learned, as their growth rate
+        reaches 1.
+        """
         one, other = self.uninformed[n : n + 2]
         ranks = [int((np.linalg.eigvalsh(each.q) > _RANK).sum()) for each in (one, other)]
         if ranks[0] >= ranks[1] or other.exact or _distance(one, other) > 0.3:
@@ -186,7 +188,7 @@ class OptimalCurves:
 
 
 def _within(evolution: StateEvolution, alpha: float, conjugate: np.ndarray) -> np.ndarray:
-    """Return the fixed point among those that know no other directions."""
+    """Return the fixed point with no overlap in new directions."""
     sizes, axes = np.linalg.eigh(conjugate)
     axes = axes[:, sizes > 1e-6]
     projector = axes @ axes.T

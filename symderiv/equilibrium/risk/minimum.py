@@ -1,9 +1,9 @@
 """The minimum of Σ ℓ(s, y) + λ|w|²/2 over one linear unit s = w·ξ/√N, for α N examples.
 
-Order parameters are m = w·Σ·B/N, q = w·Σ·w/N and V, the variance of a field when its example is
-left out, with Σ the covariance of inputs; conjugates m̂, q̂, V̂ are means over ω of the variance q
-and over y given ω, with h the proximal operator, which minimises (h - ω)²/(2V) + ℓ(h, y), and
-g = (h - ω)/V:
+Order parameters are m = w·Σ·B/N, q = w·Σ·w/N and the variance V of a field without its example,
+with Σ the covariance of inputs; conjugates m̂, q̂, V̂ are means over ω of variance q and over y
+given ω, where h is the proximal operator, which minimises (h - ω)²/(2V) + ℓ(h, y), and g = (h -
+ω)/V:
 
 m̂ = α E[g ∂ ln Z/∂ν], q̂ = α E[g²], V̂ = -α E[∂g/∂ω].
 """
@@ -26,22 +26,22 @@ _STEPS = 60
 
 
 class Proximal(ABC):
-    """The minimiser of a loss beside a square."""
+    """The proximal operator of a loss."""
 
     @abstractmethod
     def at(
         self, omega: np.ndarray, y: float, V: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the minimiser h, its slope by ω, and the loss there."""
+        """Return the minimiser h, its derivative by ω, and the loss at h."""
 
     def kinks(self, y: float, V: float) -> list[float]:
-        """Return ω at which the slope of the minimiser jumps: nowhere."""
+        """Return the ω at which the derivative of the minimiser jumps: none by default."""
         del y, V
         return []
 
 
 class SmoothProximal(Proximal):
-    """The minimiser of a convex loss with two derivatives, by Newton's method with bisection.
+    """The proximal operator of a smooth convex loss, by Newton's method with bisection.
 
     Args:
         loss: ℓ in the symbols s and t.
@@ -58,14 +58,14 @@ class SmoothProximal(Proximal):
         self, omega: np.ndarray, y: float, V: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         force = V * np.abs(self.slope(omega, y)) + 1e-12
-        low, high = omega - force, omega + force  # the force is smaller at the minimiser
+        low, high = omega - force, omega + force  # at the minimiser the force is smaller
         h = omega + 0.0
         before = np.full_like(omega, np.inf)
         for _ in range(_STEPS):
             gap = h - omega + V * self.slope(h, y)
             low, high = np.where(gap < 0.0, h, low), np.where(gap > 0.0, h, high)
             new = h - gap / (1.0 + V * self.bend(h, y))
-            # Newton's steps may swing between two points: what is left is halved then
+            # Newton's method may oscillate between two points: then the interval is bisected
             swings = (np.abs(gap) > 0.5 * before) & (np.abs(gap) > 1e-8)
             inside = (new >= low) & (new <= high) & ~swings
             before = np.abs(gap)
@@ -82,7 +82,7 @@ class SmoothProximal(Proximal):
 
 
 class HingeProximal(Proximal):
-    """The minimiser for max(0, 1 - h y) with y = ±1, which is closed."""
+    """The proximal operator of max(0, 1 - h y) for y = ±1, in closed form."""
 
     def at(
         self, omega: np.ndarray, y: float, V: float
@@ -97,7 +97,7 @@ class HingeProximal(Proximal):
 
 
 def proximal_of(name: str, loss: sp.Expr) -> Proximal:
-    """Return the proximal operator of a loss by its name or expression.
+    """Return the proximal operator of a loss, by its name or expression.
 
     Raises:
         NotYetError: The loss has kinks other than those of the hinge.
@@ -117,11 +117,11 @@ _STEPS, _SETTLED, _DAMPED = 4000, 1e-11, 0.7
 
 @dataclass(frozen=True)
 class RiskMinimum:
-    """A minimum.
+    """A minimum of the risk.
 
     Attributes:
-        m, q, V: Order parameters.
-        loss: The mean loss of an example that was learned from.
+        m, q, V: The order parameters.
+        loss: The mean loss of a training example.
     """
 
     m: float
@@ -132,13 +132,13 @@ class RiskMinimum:
 
 @dataclass(frozen=True)
 class LabelledRisk:
-    """Examples with finitely many labels y.
+    """The risk for examples with finitely many labels y.
 
     Attributes:
         channel: The law of labels given the teacher's field.
         proximal: The proximal operator of the loss.
-        eigenvalues, weights: Those of the inputs, shape (L,); Σ weights = 1, and
-            Σ weights·eigenvalues is the variance of the teacher's field.
+        eigenvalues, weights: The eigenvalues of the inputs and their weights, shape (L,); Σ weights
+            = 1, and Σ weights·eigenvalues is the variance of the teacher's field.
     """
 
     channel: SignChannel
@@ -150,7 +150,7 @@ class LabelledRisk:
         """Return the minimum at α with a ridge λ > 0.
 
         Raises:
-            ToleranceError: The equations were not solved.
+            ToleranceError: The equations could not be solved.
         """
         m, q, V = (0.1, 1.0, 1.0) if start is None else (start.m, start.q, start.V)
         for _ in range(_STEPS):
@@ -165,7 +165,7 @@ class LabelledRisk:
         )
 
     def _next(self, m: float, q: float, V: float, ridge: float) -> tuple[float, float, float]:
-        """Return m, q and V of conjugates."""
+        """Return m, q and V for given conjugates."""
         e, w = self.eigenvalues, self.weights
         rest = ridge + V * e
         return (
@@ -177,7 +177,7 @@ class LabelledRisk:
     def _conjugates(
         self, alpha: float, m: float, q: float, V: float
     ) -> tuple[float, float, float, float]:
-        """Return m̂, q̂, V̂ and the mean loss."""
+        """Return the conjugates m̂, q̂, V̂ and the mean loss."""
         variance = float(self.weights @ self.eigenvalues)
         rest = np.array([[max(variance - m * m / q, 1e-12)]])
         total = np.zeros(4)
@@ -201,11 +201,11 @@ class LabelledRisk:
 
 @dataclass(frozen=True)
 class SquaredRisk(LabelledRisk):
-    """Any outputs with the squared loss (s - y)²/2: only two means of y enter.
+    """The risk with the squared loss (s - y)²/2 for any outputs: only two moments of y enter.
 
     Attributes:
         first: E[y ν] of the teacher's field ν, divided by its variance.
-        second: E[y²], with the noise.
+        second: E[y²], including noise.
     """
 
     first: float = 1.0

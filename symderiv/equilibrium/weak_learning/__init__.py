@@ -1,1 +1,1 @@
-"""Exponents of a target of a few fields, and the examples that suffice to find them."""
+"""Exponents of a target of a few fields, and the number of examples needed to learn it."""

@@ -1,4 +1,4 @@
-"""Hermite coefficients E[y ∏ He(z)] of a target, and the leaps in which directions are found."""
+"""Hermite coefficients E[y ∏ He(z)] of a target, and the leaps by which directions are learned."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def orders_of(fields: int, degree: int) -> Iterator[tuple[int, ...]]:
 
 
 def hermite_product(fields: tuple[sp.Symbol, ...], orders: tuple[int, ...]) -> sp.Expr:
-    """Return ∏ He_n(z) with He_n of leading coefficient 1."""
+    """Return ∏ He_n(z), where He_n has leading coefficient 1."""
     product = sp.S.One
     for z, n in zip(fields, orders, strict=True):
         product *= sp.expand(2 ** sp.Rational(-n, 2) * sp.hermite(n, z / sp.sqrt(2)))
@@ -41,31 +41,35 @@ class HermiteTensors:
 
     Attributes:
         target: The target.
-        degree: The largest degree that is looked at.
+        degree: The largest degree that is examined.
     """
 
     target: FewFieldTarget
     degree: int
 
     def coefficient(self, orders: tuple[int, ...]) -> tuple[float, bool]:
-        """Return E[y ∏ He(z)], and whether it comes from a closed form or a symmetry."""
+        """Return E[y ∏ He(z)], and whether it is known in closed form or by symmetry."""
         return _coefficient(self.target, orders)
 
     @cached_property
     def exact(self) -> bool:
-        """True if all coefficients that were looked at are closed forms."""
+        """True if all computed coefficients are exact."""
         return all(self.coefficient(each)[1] for n in self._looked for each in self._orders(n))
 
     @cached_property
     def information_exponent(self) -> int | None:
-        """The smallest degree with a coefficient; None if there is none up to the largest."""
+        """The smallest degree with a nonzero coefficient; None if there is none up to the largest
+        degree.
+        """
         return next((n for n in range(1, self.degree + 1) if np.any(self._tensor(n))), None)
 
     @cached_property
     def leaps(self) -> tuple[list[int], int]:
-        """The degrees in which directions are found one after the other, and how many are.
+        """The degrees by which directions are learned one after the other, and the number of
+        directions.
 
-        A degree is the smallest one in directions that are not known yet, given those that are.
+        Each is the smallest degree in unknown directions of a nonzero coefficient, given the known
+        ones.
         """
         r = len(self.target.fields)
         known, leaps = np.zeros((r, 0)), []
@@ -82,7 +86,9 @@ class HermiteTensors:
         return leaps, known.shape[1]
 
     def _directions(self, known: np.ndarray, rest: np.ndarray, k: int) -> np.ndarray:
-        """Return an orthonormal basis of what tensors with k slots in the rest reach."""
+        """Return an orthonormal basis of the new directions in tensors with k indices in
+        the rest.
+        """
         rows = []
         for n in range(k, self.degree + 1):
             if n > k and not known.shape[1]:
@@ -118,7 +124,7 @@ class HermiteTensors:
 
 
 def _complement(known: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of what is orthogonal to some directions."""
+    """Return an orthonormal basis of the complement of some directions."""
     if not known.shape[1]:
         return np.eye(known.shape[0])
     return np.linalg.svd(known)[0][:, known.shape[1] :]
@@ -148,7 +154,9 @@ def _settled(value: float) -> float:
 
 
 def _summed(target: FewFieldTarget, asked: sp.Expr) -> float:
-    """Return a mean by a lattice in up to three dimensions, which is exact for analytic targets."""
+    """Return a mean by a lattice in up to three dimensions, exact up to rounding for analytic
+    targets.
+    """
     size = len(target.variables)
     nodes, weights = normal_steps(8.7, {1: 0.002, 2: 0.02}.get(size, 0.15))
     points = np.array(np.meshgrid(*(nodes,) * size, indexing="ij"))

@@ -1,8 +1,8 @@
-"""Means of fields given y, as nodes of a quadrature over y with what is known at each of them.
+"""Means of fields given y, at the nodes of a quadrature over y.
 
-Three kinds of targets are served. Of one field: the level sets are points, found on the monotone
-pieces of y. Of two normal variables and positively homogeneous: rays, y = ρ^d c(θ). With additive
-noise: a smooth density.
+Three kinds of targets are possible. For one field, level sets are points on the monotone pieces of
+y. For two normal variables and a positively homogeneous y, there are rays with y = ρ^d c(θ). With
+additive noise, y has a smooth density.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _REACH = 9.5
 _FLAT = 1e-12
 
 Orders = list[tuple[int, ...]]
-#: Nodes y, weights and means, see :class:`LevelMeans`.
+#: The nodes y, the weights and the means, see :class:`LevelMeans`.
 _Nodes = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
 class LevelMeans:
-    """A quadrature over y.
+    """A quadrature over y, with conditional means.
 
     Attributes:
-        y: Nodes, shape (q,), of a function with the same level sets.
-        weights: Their probabilities, shape (q,).
+        y: The nodes, shape (q,), as values of a function with the same level sets.
+        weights: The probabilities of the nodes, shape (q,).
         means: E[∏ He(z) | y] at each node, shape (orders, q).
     """
 
@@ -45,21 +45,21 @@ class LevelMeans:
     means: np.ndarray
 
     def sizes(self) -> np.ndarray:
-        """Return E|mean| for each order."""
+        """Return E|E[∏ He(z) | y]| for each order."""
         sizes: np.ndarray = np.abs(self.means) @ self.weights
         return sizes
 
     def squares(self) -> np.ndarray:
-        """Return E[mean_a mean_b] for all pairs of orders."""
+        """Return the means of products of two conditional means, for all pairs of orders."""
         products: np.ndarray = (self.means * self.weights) @ self.means.T
         return products
 
 
 def level_means(target: FewFieldTarget, orders: Orders, fine: int) -> LevelMeans:
-    """Return means given y on nodes whose number doubles with ``fine``.
+    """Return conditional means given y at nodes whose number doubles with ``fine``.
 
     Raises:
-        NotYetError: The target is of none of the kinds.
+        NotYetError: The target is of none of these kinds.
     """
     if len(target.variables) == 1:
         return FieldLevels(target, fine).means(orders)
@@ -90,7 +90,9 @@ def _hermite(orders: Orders, points: np.ndarray) -> np.ndarray:
 
 
 def _ends(fine: int) -> _Nodes:
-    """Return shares from both ends of an interval and weights that forgive what happens there."""
+    """Return nodes as shares from both ends of an interval and weights, for integrands singular at
+    ends.
+    """
     step = 0.2 / 2**fine
     t = step * np.arange(-math.floor(3.7 / step), math.floor(3.7 / step) + 1)
     u = math.pi * np.sinh(t)
@@ -99,7 +101,7 @@ def _ends(fine: int) -> _Nodes:
 
 
 def _kinks(expression: sp.Expr, variable: sp.Symbol, low: float, high: float) -> list[float]:
-    """Return where an expression of one variable has kinks, jumps or no slope."""
+    """Return the places where an expression of one variable has kinks, jumps or no derivative."""
     inner = [each.args[0] for each in expression.atoms(sp.Abs, sp.sign)]
     inner.append(sp.diff(expression, variable).doit())
     places: list[float] = []
@@ -135,8 +137,8 @@ class FieldLevels:
     """The monotone pieces of a target of one field, and its level sets.
 
     Attributes:
-        f, slope: y, or what it is an increasing function of, and its derivative.
-        pieces: Ends of pieces on which y is monotone or constant.
+        f, slope: A function of which y is an increasing function, and its derivative.
+        pieces: The ends of pieces on which y is monotone or constant.
     """
 
     def __init__(self, target: FewFieldTarget, fine: int) -> None:
@@ -175,7 +177,7 @@ class FieldLevels:
         return _joined(parts)
 
     def nodes(self, width: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return nodes of Gauss' rule and weights on parts of pieces of at most a width."""
+        """Return Gauss nodes and weights on parts of pieces of at most a width."""
         edges = [np.linspace(a, b, 2 + int((b - a) / width)) for a, b in self.pieces]
         return gauss_panels(np.unique(np.hstack(edges)), 12)
 
@@ -183,14 +185,14 @@ class FieldLevels:
         """Yield nodes z (n,) with weights, and the points of their level sets with slopes, (n, m).
 
         Args:
-            width: The longest part of a piece that has nodes of its own.
+            width: The largest width of a part with its own nodes.
         """
         for n, flat in enumerate(self.flat):
             if not flat:
                 yield from self._sets(n, width)
 
     def _sets(self, n: int, width: float) -> Iterator[tuple[np.ndarray, ...]]:
-        """Yield the level sets of a piece, cut where other pieces begin or end."""
+        """Yield the level sets of a piece, divided at values where other pieces begin or end."""
         a, b = self.pieces[n]
         inside = [v for edge in self.edges for v in edge if self._within(v, n)]
         cuts = _apart([a, *self._root(n, np.array(sorted(set(inside)))).tolist(), b])
@@ -215,7 +217,7 @@ class FieldLevels:
         return bool(low < value < high)
 
     def _root(self, n: int, y: np.ndarray) -> np.ndarray:
-        """Return where a monotone piece has values."""
+        """Return the points at which a monotone piece has given values."""
         a, b = self.pieces[n]
         rises = self.edges[n][0] < self.edges[n][1]
         low, high = np.full(y.shape, a), np.full(y.shape, b)
@@ -227,7 +229,7 @@ class FieldLevels:
         return root
 
     def atoms(self) -> list[np.ndarray]:
-        """Return the pieces, shape (n, 2), on which y has each of the values that it stays at."""
+        """Return the intervals, shape (n, 2), on which y is constant, grouped by its value."""
         values: dict[float, list[tuple[float, float]]] = {}
         for (low, _), piece, flat in zip(self.edges, self.pieces, self.flat, strict=True):
             if flat:
@@ -235,7 +237,7 @@ class FieldLevels:
         return [np.where(np.abs(p) < _REACH, p, 4.0 * np.array(p)) for p in values.values()]
 
     def _atoms(self, orders: Orders) -> list[_Nodes]:
-        """Return values that y has with a probability."""
+        """Return the nodes for the values that y has with positive probability."""
         atoms_of_value = []
         for ends in self.atoms():
             p = float(np.sum(ndtr(ends[:, 1]) - ndtr(ends[:, 0])))
@@ -259,7 +261,7 @@ def _numbers(expression: sp.Expr, z: sp.Symbol) -> Callable[[np.ndarray], np.nda
 
 
 def _degree(target: FewFieldTarget) -> float | None:
-    """Return d if y(λz) = λ^d y(z) at random points, to rounding."""
+    """Return d if y(λz) = λ^d y(z) holds at random points, up to rounding, else None."""
     points = np.random.default_rng(1).normal(size=(len(target.variables), 24))
     form = target.level_form
     one = target.values(points, form)
@@ -276,12 +278,12 @@ def _degree(target: FewFieldTarget) -> float | None:
 
 
 def _rays(target: FewFieldTarget, d: float, orders: Orders, fine: int) -> LevelMeans:
-    """Return nodes y = ± t^d: on the ray at an angle, ρ = t |c|^(-1/d)."""
+    """Return nodes y = ± t^d; on the ray with angle θ the radius is ρ = t |c(θ)|^(-1/d)."""
     angle = sp.Symbol("angle", real=True)
     first, second = target.variables
     on_circle = target.level_form.xreplace({first: sp.cos(angle), second: sp.sin(angle)})
     c = _numbers(on_circle, angle)
-    start = 0.1234  # where nothing happens, as a rule
+    start = 0.1234  # an angle at which nothing special is likely to happen
     ends = _kinks(on_circle, angle, start, start + 2 * math.pi)
     ends = _apart([*ends, *zeros(c, ends[0], ends[-1])])
     low, high, shares = _ends(fine)
@@ -305,7 +307,7 @@ def _side(
     orders: Orders,
     fine: int,
 ) -> _Nodes:
-    """Return the nodes with y of one sign."""
+    """Return the nodes with y of one sign, or with y = 0."""
     theta, shares = parts
     rays = np.array([np.cos(theta), np.sin(theta)])[: len(orders[0])]
     if side == 0:
@@ -331,7 +333,7 @@ def _side(
 
 
 def _smooth(target: FewFieldTarget, orders: Orders, fine: int) -> LevelMeans:
-    """Return nodes of y = g(z) + noise, equally spaced, as all functions of it are smooth."""
+    """Return equally spaced nodes of y = g(z) + noise, as all functions of y are smooth."""
     assert target.additive is not None
     g, noise = target.additive
     r = len(target.fields)

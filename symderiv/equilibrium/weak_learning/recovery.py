@@ -1,7 +1,7 @@
-"""The generative exponent of a target, and the ratio α_c = examples/N above which it is found.
+"""The generative exponent of a target, and the threshold α_c of examples/N for weak recovery.
 
-1/α_c is the largest value of ‖E[A(y) M A(y)]‖ over positive semidefinite M of norm 1, with
-A(y) = E[zzᵀ - 1 | y]. M ↦ E[A M A] is symmetric and keeps such M, so this is its largest
+1/α_c is the largest value of ‖E[A(y) M A(y)]‖ over positive semidefinite M of norm 1, with A(y) =
+E[zzᵀ - 1 | y]. M ↦ E[A M A] is symmetric and preserves positivity, so this is its largest
 eigenvalue (Troiani, Dandi, Defilippis, Zdeborová, Loureiro, Krzakala, 2024).
 """
 
@@ -26,15 +26,15 @@ from symderiv.gaussian import expectation
 
 _MOST_SIGNS = 5
 
-#: By values of y: its probability, and E[∏ He(z); y] by orders.
+#: For each value of y its probability, and E[∏ He(z); y] for each order.
 OutputMoments = dict[sp.Expr, tuple[sp.Expr, list[sp.Expr]]]
 
 
 def finite_moments(target: FewFieldTarget, orders: list[tuple[int, ...]]) -> OutputMoments | None:
-    """Return moments at each value of a target that is a function of signs; None for others.
+    """Return moments for each value of a target that is a function of signs; None for others.
 
-    Signs of affine functions take patterns. The probability of a pattern and its moments of fields
-    are sums of means of products of signs, which the Gaussian calculus has.
+    The probability of a pattern of signs, and the moments of fields on it, are sums of means of
+    products of signs, which the Gaussian calculus gives.
     """
     if target.in_signs is None or len(target.in_signs[1]) > _MOST_SIGNS:
         return None
@@ -68,7 +68,7 @@ _FINEST, _SETTLED = 4, 1e-10
 
 @dataclass(frozen=True)
 class Exponent:
-    """An exponent, and whether it was decided by symbols; None if none was found."""
+    """An exponent (None if none was found), and whether it was decided symbolically."""
 
     value: int | None
     by_symbols: bool
@@ -76,14 +76,14 @@ class Exponent:
 
 @dataclass(frozen=True)
 class Recovery:
-    """α_c.
+    """The threshold α_c.
 
     Attributes:
-        alpha: The number; infinite if no multiple of N suffices.
+        alpha: The value; infinite if no multiple of N suffices.
         closed: The closed form, if there is one.
-        error: The difference to what fewer nodes give, or the probability of y that nodes miss,
-            if that is larger; 0 for a closed form.
-        curve: y (q,) and A(y) (q, r, r) where means given y were computed.
+        error: The difference from the result with fewer nodes, or the effect of the probability
+            that nodes miss, if that is larger; 0 for a closed form.
+        curve: y (q,) and A(y) (q, r, r), if means given y were computed.
     """
 
     alpha: float
@@ -103,7 +103,7 @@ def generative_exponent(target: FewFieldTarget, degree: int) -> Exponent:
         orders = [each for each in orders_of(len(target.fields), k) if not target.vanishes(each)]
         if not orders:
             continue
-        # a coefficient of a power of y settles it
+        # a nonzero coefficient of a power of y suffices
         if any(all(each.coefficient(one)) for each in powers for one in orders):
             return Exponent(k, by_symbols)
         finite = finite_moments(target, orders)
@@ -120,7 +120,7 @@ def generative_exponent(target: FewFieldTarget, degree: int) -> Exponent:
 
 
 def weak_recovery(target: FewFieldTarget, exponent: Exponent) -> Recovery:
-    """Return α_c of a target with this generative exponent.
+    """Return α_c of a target with a given generative exponent.
 
     Raises:
         NotYetError: The level sets of y are not known.
@@ -146,7 +146,7 @@ def weak_recovery(target: FewFieldTarget, exponent: Exponent) -> Recovery:
     if error > 1e-6 * alpha:
         raise ToleranceError(f"α_c = {alpha:g} was reached to {error:.1g} only")
     exact = sp.Rational(r, 2)
-    # y is a function of |z|², as is what is known of z: A(y) is (|z|²/r - 1) 1
+    # y is a function of |z|² only: A(y) is (|z|²/r - 1) 1
     is_length = abs(alpha - r / 2) < 1e-8 and _of_length(target)
     curve = _curve(levels, orders, r)
     if is_length:
@@ -155,7 +155,7 @@ def weak_recovery(target: FewFieldTarget, exponent: Exponent) -> Recovery:
 
 
 def _of_length(target: FewFieldTarget) -> bool:
-    """Return whether y is a function of |z| that has each value once."""
+    """Return whether y is an injective function of |z|."""
     if target.noisy:
         return False
     r = sp.Symbol("r", positive=True)
@@ -177,7 +177,7 @@ def _of_length(target: FewFieldTarget) -> bool:
 
 
 def _matrices(orders: list[tuple[int, ...]], r: int) -> list[np.ndarray]:
-    """Return for each order of degree 2 the entries of a symmetric matrix that it is."""
+    """Return the symmetric matrix that indicates the entries of each order of degree 2."""
     matrices = []
     for each in orders:
         places = [i for i, n in enumerate(each) for _ in range(n)]
@@ -197,7 +197,7 @@ def _largest(found: LevelMeans, orders: list[tuple[int, ...]], r: int) -> float:
 def _curve(
     found: LevelMeans, orders: list[tuple[int, ...]], r: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return A(y) at up to 200 of the values of y that matter."""
+    """Return A(y) at up to 200 relevant values of y."""
     means = np.array(_matrices(orders, r), dtype=float)
     order = np.argsort(found.y)
     total = np.cumsum(found.weights[order])
@@ -226,7 +226,7 @@ def _closed(
 
 
 def _top_eigenvalue(whole: sp.Matrix) -> sp.Expr:
-    """Return the largest eigenvalue, exact where blocks of entries that mix have two rows."""
+    """Return the largest eigenvalue, exactly if it belongs to a block of at most two rows."""
     numbers = np.array(whole.evalf(20), dtype=float)
     top = float(np.linalg.eigvalsh(numbers)[-1])
     for block in sp.Matrix(whole.applyfunc(sp.simplify)).connected_components():

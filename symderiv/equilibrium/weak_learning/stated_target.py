@@ -1,4 +1,4 @@
-"""A target y = f(z1, …, zr, noise) of independent standard normal fields, read and taken apart."""
+"""A target y = f(z1, …, zr, noise) of independent standard normal fields, parsed and analysed."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class FewFieldTarget:
     """A target of r fields.
 
     Attributes:
-        expression: y, in which signs and absolute values of products are products.
+        expression: y, with signs and absolute values of products expanded into products.
         fields: z1, …, zr.
-        noisy: Whether y has noise, a standard normal variable of its own.
+        noisy: Whether y contains the noise, a further standard normal variable.
     """
 
     expression: sp.Expr
@@ -46,7 +46,7 @@ class FewFieldTarget:
 
     @cached_property
     def level_form(self) -> sp.Expr:
-        """An expression with the same level sets, without what is increasing around it."""
+        """An expression with the same level sets, with outer increasing functions removed."""
         form = self.expression
         while True:
             _, inner = form.as_independent(*self.variables, as_Add=form.is_Add)
@@ -60,7 +60,7 @@ class FewFieldTarget:
 
     @cached_property
     def additive(self) -> tuple[sp.Expr, float] | None:
-        """The part without noise and the size of the noise, if y is their sum."""
+        """The part without noise and the size of the noise, if y is their sum; else None."""
         if not self.noisy:
             return None
         size = sp.diff(self.expression, _NOISE)
@@ -70,7 +70,9 @@ class FewFieldTarget:
 
     @cached_property
     def in_signs(self) -> tuple[sp.Expr, tuple[sp.Expr, ...]] | None:
-        """y in symbols s0, s1, …, and the signs that these are, if y is a function of signs."""
+        """y in terms of symbols s0, s1, …, and the signs that these stand for, if y is a function
+        of signs.
+        """
         signs = sorted(
             (each for each in self.expression.atoms(sp.sign) if not each.args[0].has(sp.sign)),
             key=str,
@@ -81,8 +83,8 @@ class FewFieldTarget:
 
     @cached_property
     def patterns(self) -> tuple[list[tuple[int, ...]], dict[sp.Expr, list[sp.Rational]]]:
-        """Sets of the signs that y is a function of, and for each of its values the factors of
-        their products, of which its probability is the mean.
+        """Subsets of the signs in y and, for each value of y, the coefficients of the products over
+        these subsets in the indicator of the value.
         """
         assert self.in_signs is not None
         in_signs, count = self.in_signs[0], len(self.in_signs[1])
@@ -97,7 +99,9 @@ class FewFieldTarget:
 
     @cached_property
     def flips(self) -> list[tuple[int, ...]]:
-        """All sets of fields whose common change of sign leaves y as it is, or its noise."""
+        """All sign changes of fields, and of the noise, that leave y invariant, as signs of the
+        fields.
+        """
         sets = []
         for signs in itertools.product((1, -1), repeat=len(self.variables)):
             flipped = {z: s * z for z, s in zip(self.variables, signs, strict=True) if s < 0}
@@ -109,7 +113,9 @@ class FewFieldTarget:
         return sets
 
     def vanishes(self, orders: tuple[int, ...]) -> bool:
-        """Return whether a flip changes the sign of ∏ He(z), so that its means given y are 0."""
+        """Return whether a sign change turns the sign of ∏ He(z), so that its means given
+        y vanish.
+        """
         return any(np.prod(np.power(signs, orders)) < 0 for signs in self.flips)
 
     def values(self, points: np.ndarray, expression: sp.Expr | None = None) -> np.ndarray:
@@ -122,11 +128,11 @@ class FewFieldTarget:
 
 
 def read_target(value: Any) -> FewFieldTarget:
-    """Return the target that a text or an expression in z1, z2, … and noise means.
+    """Return the target for a text or an expression in z1, z2, … and noise.
 
     Raises:
-        FormulaError: It is no such formula.
-        NotYetError: It has more fields than are known.
+        FormulaError: It is not such a formula.
+        NotYetError: It has too many fields.
     """
     if isinstance(value, sp.Expr):
         names = {each.name for each in value.free_symbols}
@@ -172,7 +178,7 @@ def _number(name: str) -> int:
 
 
 def _separated(expression: sp.Expr) -> sp.Expr:
-    """Return an expression whose signs are of factors, and which has no Max, Min or Heaviside."""
+    """Return an expression without Max, Min and Heaviside, whose signs are of single factors."""
     a, b = sp.Wild("a"), sp.Wild("b")
     written = expression.replace(sp.Heaviside, lambda x, *_: (1 + sp.sign(x)) / 2)
     written = written.replace(sp.Max(a, b), (a + b + sp.Abs(a - b)) / 2)
@@ -194,7 +200,9 @@ def _sign(factor: sp.Expr) -> sp.Expr:
 
 
 def _factors(x: sp.Expr) -> Iterator[sp.Expr]:
-    """Yield factors of an expression; polynomials of one variable have one for each real root."""
+    """Yield factors of an expression; a quadratic polynomial of one variable is split at its real
+    roots.
+    """
     for factor in sp.Mul.make_args(sp.factor(x) if x.is_polynomial() else x):
         symbols = factor.free_symbols
         if len(symbols) == 1 and factor.is_polynomial() and sp.degree(factor) == 2:
@@ -209,7 +217,7 @@ def _factors(x: sp.Expr) -> Iterator[sp.Expr]:
 def zeros(
     function: Callable[[np.ndarray], np.ndarray], low: float, high: float, points: int = 4001
 ) -> list[float]:
-    """Return where a function of one variable changes its sign; a zero at a point counts."""
+    """Return where a function of one variable changes its sign; zeros at sample points count."""
     grid = np.linspace(low, high, points)
     values = function(grid)
     places = [float(each) for each in grid[1:-1][values[1:-1] == 0.0]]

@@ -1,1 +1,1 @@
-"""One step of SGD read off from a statement, and the compiled loop over such steps."""
+"""One step of SGD derived from a statement, and the compiled loop over such steps."""

@@ -1,9 +1,9 @@
-"""Expressions about units that are alike, as formulas of one unit and sums over units.
+"""Expressions about exchangeable units, as formulas for one unit and sums over units.
 
-A statement writes its steps out for every unit. Here a family of units is found again: terms that
-differ only by the number of a unit become one sum with a name, and changes that differ only by it
-one formula. The formulas hold for the units that were stated, and for any other number of them
-where all of a family are treated alike.
+A statement writes its steps out for every unit. Here families of units are recovered: terms that
+differ only by the number of a unit become a named sum, and changes that differ only by it one
+formula. The formulas hold for the stated units, and for any other number of them if all units of a
+family are treated alike.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import product
 import sympy as sp
 
 Unit = tuple[str, int | str]
-"""The letter of a family, and which of its units: its number from 1, or a label."""
+"""A unit: the letter of its family, and its number from 1 or a label."""
 
 _ANY = "any"
 
@@ -30,11 +30,11 @@ class NotAlikeError(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """A number of a step: its array, and the units that it is of.
+    """A number in a step: its array, and its units as indices.
 
     Args:
         array: Parts of the array's name.
-        units: One for each axis.
+        units: The units, one for each axis.
         symmetric: Whether the order of units does not matter.
     """
 
@@ -43,7 +43,7 @@ class Place:
     symmetric: bool = False
 
     def relabelled(self, labels: Mapping[Unit, Unit]) -> Place:
-        """Return the same number of other units."""
+        """Return the number with other units."""
         units = [labels.get(unit, unit) for unit in self.units]
         if self.symmetric:
             units.sort(key=str)
@@ -55,11 +55,11 @@ class UnitTotal:
     """A sum over the units of a letter.
 
     Args:
-        name: The name of the array of its values, one for all labels of the other units in it.
-        body: The body of the loop for the unit ("K", "i"), and of others ("K", "j"), ….
-        over: The letter.
-        apart: Units among the others that are left out.
-        others: What the sum depends on besides.
+        name: The name of the array of its values, which has axes for the other units.
+        body: The summand for the unit ("K", "i"), with other units ("K", "j"), ….
+        over: The letter of the units that are summed over.
+        apart: Other units that the sum leaves out.
+        others: The other units, on which the sum depends.
     """
 
     name: str
@@ -70,11 +70,11 @@ class UnitTotal:
 
 
 class Units:
-    """Symbols and the units that they are of.
+    """Symbols with the units that they are indexed by.
 
     Args:
-        counts: How many units there are, by letter.
-        places: What symbols stand for; others are of no unit.
+        counts: The number of units, by letter.
+        places: The numbers that symbols stand for; other symbols have no unit.
 
     Attributes:
         totals: Sums in the order in which they can be computed.
@@ -89,7 +89,7 @@ class Units:
         self._gathered: dict[sp.Expr, sp.Expr] = {}
 
     def symbol(self, place: Place) -> sp.Symbol:
-        """Return the symbol of a number."""
+        """Return the symbol for a number."""
         if place not in self._symbols:
             units = ",".join(f"{letter}{label}" for letter, label in place.units)
             symbol = sp.Symbol(f"{'.'.join(place.array)}[{units}]", real=True)
@@ -102,7 +102,7 @@ class Units:
         return sorted({unit for place in known if place for unit in place.units}, key=str)
 
     def relabelled(self, expression: sp.Expr, labels: Mapping[Unit, Unit]) -> sp.Expr:
-        """Return the same expression of other units."""
+        """Return the expression with other units."""
         moved: dict[sp.Symbol, sp.Symbol] = {}
         for symbol in expression.free_symbols:
             place = self.place.get(symbol)
@@ -111,16 +111,16 @@ class Units:
         return expression.xreplace(moved)
 
     def formula(self, members: Mapping[tuple[Unit, ...], sp.Expr]) -> sp.Expr:
-        """Return the formula of changes that differ by their units only.
+        """Return the common formula of changes that differ by their units only.
 
         Args:
-            members: The members by units, each change as stated; for all units.
+            members: The changes as stated, by their units; all units must be present.
 
         Returns:
-            It, of the units ("K", "i") and, for a second one of the same letter, ("K", "j").
+            The formula for the unit ("K", "i") and, as a second one of the same letter, ("K", "j").
 
         Raises:
-            NotAlikeError: They differ by more.
+            NotAlikeError: They differ by more than their units.
         """
         units = next(iter(members))
         axes = labels_of(units)
@@ -141,7 +141,7 @@ class Units:
         return formula
 
     def gathered(self, expression: sp.Expr) -> sp.Expr:
-        """Return an expression with names for its sums over units."""
+        """Return an expression with its sums over units replaced by names."""
         if not expression.args or not self.units(expression):
             return expression
         if expression not in self._gathered:
@@ -159,7 +159,9 @@ class Units:
         return sp.Add(*terms)
 
     def _one_total(self, terms: set[sp.Expr]) -> tuple[set[sp.Expr], sp.Expr] | None:
-        """Return terms that are one sum, and its name."""
+        """Return terms that form a sum over units, and the name of the sum; None if there
+        are none.
+        """
         alike: dict[tuple[str, sp.Expr], dict[int, sp.Expr]] = {}
         for term in sorted(terms, key=sp.default_sort_key):
             for letter, number in self.units(term):
@@ -195,7 +197,7 @@ class Units:
 
 
 def labels_of(units: tuple[Unit, ...], summed: str = "") -> tuple[Unit, ...]:
-    """Return labels for units: i, then j; behind i of a letter that is summed over."""
+    """Return labels for units: i, then j; if the letter is summed over, j, then k."""
     seen: dict[str, list[Unit]] = {}
     labels: list[Unit] = []
     for unit in units:

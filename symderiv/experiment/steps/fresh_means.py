@@ -1,8 +1,8 @@
 """Averages in the coefficients of a run, as means over fresh examples at its state.
 
-Nothing that is derived is used: given the vectors, fields of a fresh example are Gaussian with the
-covariances of the vectors, so that points of a Sobol sequence serve as examples, the same ones for
-all runs and times.
+No derived equation is used: given the vectors, fields of a fresh example are Gaussian with the
+covariances of the vectors, so that points of a Sobol sequence can serve as examples, the same ones
+for all runs and times.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from symderiv.statement.register import Field, Latent, LearningTime, Mean, Overl
 from symderiv.statement.vector_expressions import FreshInput
 
 EXAMPLES = 2**14
-"""Examples that averages are means over; errors are below a thousandth where forces are smooth."""
+"""The number of examples in an average; errors are below a thousandth for smooth forces."""
 
 _SEED = 21
 
 
 @lru_cache(maxsize=1024)
 def _function_of(expression: sp.Expr) -> tuple[list[sp.Symbol], Any]:
-    """Return the symbols of an expression and the function of them that it is."""
+    """Return the symbols of an expression, and the expression as a function of them."""
     names = sorted(expression.free_symbols, key=str)
     return names, as_function(names, expression)
 
@@ -68,7 +68,7 @@ class FreshMeans:
 
     @cached_property
     def _points(self) -> tuple[np.ndarray, dict[sp.Symbol, np.ndarray]]:
-        """Normal numbers for the fields, shape (examples, F), and the values of latents."""
+        """Standard normal numbers for the fields, shape (examples, F), and values of latents."""
         from scipy.special import ndtri
         from scipy.stats import qmc
 
@@ -102,7 +102,7 @@ class FreshMeans:
         ]
 
         def value(symbol: sp.Symbol) -> float:
-            """Return an average, with those inside of it first."""
+            """Return an average, after the averages that it contains."""
             names, function = _function_of(self._expressions[symbol])
             for name in names:
                 if name in self._expressions and name not in known:
@@ -118,7 +118,7 @@ class FreshMeans:
     def _drawn(
         self, case: Case, chain: MarkovChain, gram: np.ndarray
     ) -> dict[sp.Symbol, np.ndarray]:
-        """Return fields of fresh examples of a component."""
+        """Return the fields of fresh examples of one component."""
         meaning, vectors = self.law.symbols.of(Field), chain.program.vectors
         count = len(self._fields)
         covariance = np.zeros((count, count))
@@ -129,14 +129,15 @@ class FreshMeans:
                 pair = vectors[one.vector.name], vectors[two.vector.name]
                 covariance[i, j] = weight @ gram[:, pair[0], pair[1]]
         values, axes = np.linalg.eigh(covariance)
-        # the first coordinates of the sequence are the most even ones: they get what varies most
+        # the first coordinates of a Sobol sequence are the most uniform ones: they get the largest
+        # variances
         factor = (axes * np.sqrt(np.clip(values, 0.0, None)))[:, ::-1]
         return dict(zip(self._fields, (self._points[0] @ factor.T).T, strict=True))
 
     def _joint(
         self, case: Case, first: FreshInput, second: FreshInput, chain: MarkovChain
     ) -> np.ndarray:
-        """Return the covariance of coordinates of two inputs times shares of N, shape (L,)."""
+        """Return the covariance per coordinate of two inputs times the share of N, shape (L,)."""
         share = chain.space.counts / chain.space.dimension
         if first.source != second.source:
             return 0.0 * share

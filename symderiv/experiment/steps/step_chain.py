@@ -1,4 +1,4 @@
-"""One run of a statement at finite N: where it stands, and the random numbers of its next steps."""
+"""One run of a statement at finite N: its state, and the random numbers of its next steps."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from symderiv.experiment.steps.step_program import StepProgram
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.problem.initial import stream
 
-# Normals that are drawn at a time: they stay in the cache, and entering compiled code costs as much
+# The number of normals in a block: it fits into the cache, and entering compiled code costs as much
 # as drawing ten thousand.
 BLOCK_NUMBERS = 128 * 1024
 
-# Costs in units of one normal number: the length of the rest of an input; bringing vectors back,
-# times their number squared; one coordinate's share of inner products and updates, times vectors.
+# Costs in units of one normal number: the residual length of an input; bringing vectors back, times
+# their number squared; inner products and updates per coordinate, times the number of vectors.
 _REST, _REFLECTIONS, _PRODUCTS = 2.0, 0.4, 0.09
 
-# In the span, steps of more inputs have no gain left.
+# With more inputs in a step, the span is not faster.
 _MOST_INPUTS = 64
 
 
-# Streams of a run: inputs, Gaussian latents, lengths in the span, discrete latents.
+# Random streams of a run: inputs, Gaussian latents, residual lengths in the span, discrete latents.
 _PURPOSES: tuple[tuple[int, ...], ...] = ((), (1,), (2,), (3,))
 
 
@@ -34,13 +34,13 @@ class Space:
     """The coordinates in which runs take place.
 
     Args:
-        counts: Coordinates of the eigenspaces, shape (L,).
-        order: The places of the vectors, those that never move first.
-        inputs: Number of inputs of a step.
-        together: Examples after which vectors are brought back into their span; 0 for vectors of
-            all coordinates.
-        batch: Examples of a step, between which they are not brought back.
-        silent: Coordinates besides, in which there are no inputs.
+        counts: The numbers of coordinates of the eigenspaces, shape (L,).
+        order: The indices of the vectors, fixed ones first.
+        inputs: The number of inputs of an example.
+        together: The number of examples after which vectors are rotated back into V coordinates; 0
+            if all coordinates are kept.
+        batch: The number of examples in a step, within which they are not rotated back.
+        silent: The number of further coordinates, in which inputs vanish.
     """
 
     counts: np.ndarray
@@ -52,51 +52,57 @@ class Space:
 
     @property
     def span(self) -> bool:
-        """True if only the span of the vectors is kept."""
+        """True if only coordinates in the span of the vectors are kept."""
         return self.together > 0
 
     @property
     def vectors(self) -> int:
-        """V, their number."""
+        """The number V of vectors."""
         return len(self.order)
 
     @property
     def dimension(self) -> int:
-        """N."""
+        """The input dimension N."""
         return int(self.counts.sum()) + self.silent
 
     @property
     def drawn(self) -> int:
-        """Inputs that are drawn before vectors are brought back."""
+        """The number of inputs that are drawn before vectors are rotated back."""
         return self.inputs * max(1, self.together)
 
     @cached_property
     def open(self) -> np.ndarray:
-        """True for each eigenspace in which inputs leave the span, shape (L,)."""
+        """True for each eigenspace in which inputs have residuals outside of the span,
+        shape (L,).
+        """
         return self.span & (self.counts > self.vectors + self.drawn)
 
     @cached_property
     def bounds(self) -> list[int]:
-        """First coordinate of each eigenspace, and the end, shape (L + 1,)."""
+        """The first coordinate of each eigenspace, and the end, shape (L + 1,)."""
         widths = np.where(self.open, self.vectors + self.drawn, self.counts)
         return [0, *(int(end) for end in np.cumsum(widths))]
 
     @cached_property
     def table(self) -> np.ndarray:
-        """Beginnings and ends of the eigenspaces that inputs leave the span in."""
+        """First coordinates and ends of the eigenspaces in which inputs have residuals."""
         ends = np.array([*pairwise(self.bounds)], dtype=np.int64)
         return np.ascontiguousarray(ends[self.open])
 
     @cached_property
     def _rests(self) -> tuple[np.ndarray, np.ndarray]:
-        """Columns of the lengths of rests, shape (open, drawn), and their degrees of freedom."""
+        """Columns of the lengths of residuals, shape (open, drawn), and their degrees of
+        freedom.
+        """
         place = np.arange(self.drawn)
         columns = self.table[:, :1] + self.vectors + place
         return columns, self.counts[self.open][:, None] - self.vectors - place
 
     @cached_property
     def _beyond(self) -> np.ndarray | None:
-        """1 where inputs have coordinates, else 0, shape (drawn, …)."""
+        """A mask of the coordinates that inputs have in the span, shape (drawn, …); None if not
+        needed.
+        """
         if self.drawn == 1 or not self.table.size:
             return None
         mask = np.ones((self.drawn, self.bounds[-1]))
@@ -115,7 +121,7 @@ class Space:
         if self._beyond is not None:
             groups *= self._beyond
         columns, freedom = self._rests
-        # a chi-squared number is twice a gamma number of half its degrees of freedom
+        # a chi-squared number is twice a gamma number with half the degrees of freedom
         half = rest.standard_gamma(0.5 * freedom, size=(len(groups), *freedom.shape))
         groups[:, np.arange(self.drawn), columns] = np.sqrt(2.0 * half)
 
@@ -131,8 +137,8 @@ class Space:
         """Return vectors with exactly the given mean products, shape (V, …).
 
         Args:
-            gram: Shape (L, V, V), or smaller: what is left out is zero.
-            random: The random numbers of directions in whole eigenspaces.
+            gram: The mean products, shape (L, V, V), or smaller: missing vectors are zero.
+            random: The generator for directions if all coordinates are kept.
 
         Raises:
             InputError: No vectors of so many coordinates have such products.
@@ -155,7 +161,7 @@ class Space:
 
     @property
     def cost(self) -> float:
-        """Cost of an example, in units of one normal number."""
+        """The cost of an example, in units of one normal number."""
         each = 1.0 + _PRODUCTS * self.vectors
         width = self.vectors + self.drawn
         rests = _REST * self.inputs + _REFLECTIONS * self.vectors**2
@@ -163,7 +169,7 @@ class Space:
         return float(np.sum(costs))
 
     def chosen(self, method: str) -> Space:
-        """Return this space, or the span of the vectors, as asked; ``"auto"`` is the cheaper one.
+        """Return this space or the span of the vectors; ``"auto"`` chooses the cheaper one.
 
         Raises:
             InputError: The method is unknown, or a step has too many inputs for the span.
@@ -189,19 +195,19 @@ class Space:
 
 
 def space_of(program: StepProgram, counts: np.ndarray, batch: int = 1) -> Space:
-    """Return all coordinates of eigenspaces of so many."""
+    """Return the space of all coordinates, with these numbers in the eigenspaces."""
     moving = set(program.moving.tolist())
     order = sorted(range(program.rows), key=lambda n: n in moving)
     return Space(counts, tuple(order), len(program.atoms), batch=batch)
 
 
 def _rows(gram: np.ndarray, n: int) -> np.ndarray:
-    """Return rows with these inner products, of as many columns as vectors or coordinates."""
+    """Return rows with these inner products, with as many columns as vectors or coordinates."""
     if not gram.size:
         return gram
     length = np.sqrt(np.diag(gram))
     safe = np.where(length > 0, length, 1.0)
-    # unit diagonals keep small vectors as accurate as large ones
+    # scaling to a unit diagonal keeps small vectors as accurate as large ones
     values, turn = np.linalg.eigh(gram / safe[:, None] / safe)
     values, turn = values[::-1], turn[:, ::-1]
     if values[-1] < -1e-9 * max(values[0], 1e-300):
@@ -223,14 +229,14 @@ def _rows(gram: np.ndarray, n: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Pace:
-    """Sizes of the terms of a step.
+    """Units of the terms of a step.
 
     Args:
-        batch: Examples of a step, over which its changes are averaged.
-        force, once, drift, scalar: What 1/√N of forces, that of forces that occur once in a step,
-            1/N of drifts and 1/N of scalars are.
-        clock: The time of an example.
-        memory: The part of itself that a velocity remembers, where there are any.
+        batch: The number of examples in a step, over which its changes are averaged.
+        force, once, drift, scalar: The values for 1/√N of forces, of forces that act once in a
+            step, and for 1/N of drifts and of scalars.
+        clock: The time per example.
+        memory: The factor by which velocities decay in a step, if there are any.
     """
 
     force: float
@@ -243,12 +249,14 @@ class Pace:
 
     @classmethod
     def usual(cls, N: int) -> Pace:
-        """Return that of statements."""
+        """Return the units of statements."""
         return cls(N**-0.5, N**-0.5, 1 / N, 1 / N, 1 / N)
 
     @classmethod
     def of_batches(cls, N: int, ratio: float) -> Pace:
-        """Return that of batches of cN examples, which move weights by amounts of order one."""
+        """Return the units of batches of cN examples, which move weights by amounts of
+        order one.
+        """
         batch = max(1, round(ratio * N))
         return cls(N**0.5, 1.0, 1.0, 1.0, 1 / batch, batch)
 
@@ -257,14 +265,15 @@ class MarkovChain:
     """One run: vectors, scalars and a block of random numbers.
 
     Args:
-        program: What a step does.
-        space: Its coordinates.
+        program: The program of a step.
+        space: The coordinates.
         start: Vectors, shape (V, …), and scalars, shape (U,), without velocities; copied.
-        roots: Roots of the eigenvalues of every input by eigenspace, shape (A, L); (0, 0) for ones.
+        roots: Roots of the eigenvalues of every input by eigenspace, shape (A, L), or (0, 0) if all
+            are 1.
         parameters: The parameters by name.
-        source: What its random numbers depend on, such as seed, purpose and index of the run.
-        most: No run takes more examples.
-        pace: How large steps are.
+        source: The source of its random numbers, such as seed, purpose and index of the run.
+        most: The largest number of examples that is needed.
+        pace: The units of the terms of a step.
     """
 
     def __init__(
@@ -287,7 +296,7 @@ class MarkovChain:
         self._gathered = np.zeros((program.rows, width) if whole else (0, 0))
         self._sums = np.zeros(program.results if whole else 0)
         self.generators = tuple(stream(*source, *p) for p in _PURPOSES)
-        # blocks do not show in the numbers: short runs need not draw a whole one
+        # results do not depend on the size of blocks: short runs need not draw a whole one
         many = max(1, min(BLOCK_NUMBERS // max(1, space.inputs * width), most))
         self.block = space.together * -(-many // space.together) if space.span else many
         self.made = 0
@@ -311,13 +320,15 @@ class MarkovChain:
         )
 
     def weigh(self, roots: np.ndarray) -> None:
-        """Take inputs whose eigenvalues have these roots, shape (A, L), from here on."""
+        """Give inputs eigenvalues with these roots, shape (A, L), from now on."""
         widths = np.diff(self.space.bounds)
         wide = np.ascontiguousarray(np.repeat(roots, widths, axis=1))
         self._law, self._steps = (self._law[0], wide, self._law[2]), None
 
     def measure_spheres(self, eigenvalues: np.ndarray) -> None:
-        """Keep, on spheres, squares of fields and not of coordinates: weighed by these, (L,)."""
+        """Make spheres keep variances of fields with these eigenvalues, shape (L,), in place of
+        norms.
+        """
         wide = np.repeat(eigenvalues, np.diff(self.space.bounds))[None]
         self._law = (*self._law[:2], np.ascontiguousarray(wide, dtype=np.float64))
         self._steps = None
@@ -338,10 +349,10 @@ class MarkovChain:
         self.draw_latents()
 
     def use(self, inputs: np.ndarray, given: np.ndarray | None = None) -> None:
-        """Take these for the block instead of drawn inputs, and for the last of the given values.
+        """Use these inputs, and these last given values, for the block in place of drawn ones.
 
         Args:
-            inputs: Independent ones, shape (examples · A, …), a block or less of them.
+            inputs: Independent inputs, shape (examples · A, …), at most a block of them.
             given: Values that come with every example, shape (examples, …).
         """
         self._inputs[: len(inputs)] = inputs
@@ -352,7 +363,7 @@ class MarkovChain:
         """Draw the latents of a block."""
         normal, uniform = self.generators[1], self.generators[3]
         gaussian, others = self._laws
-        # step by step, so that the size of blocks does not show
+        # step by step, so that results do not depend on the size of blocks
         if gaussian:
             self._latents[:, gaussian] = normal.standard_normal((self.block, len(gaussian)))
         if others:
@@ -363,7 +374,7 @@ class MarkovChain:
 
     @cached_property
     def _laws(self) -> tuple[list[int], list[tuple[int, np.ndarray, np.ndarray]]]:
-        """Columns of Gaussian latents; of others columns, values and sums of probabilities."""
+        """Columns of Gaussian latents; for others columns, values and cumulative probabilities."""
         gaussian: list[int] = []
         others: list[tuple[int, np.ndarray, np.ndarray]] = []
         for n, law in enumerate(self.program.laws):
@@ -375,7 +386,9 @@ class MarkovChain:
         return gaussian, others
 
     def learn(self, begin: int, end: int) -> int:
-        """Learn the examples ``begin`` to ``end`` of the block; the first that diverged, or −1."""
+        """Learn the examples ``begin`` to ``end`` of the block; return the first that diverged, or
+        −1.
+        """
         program, pace = self.program, self.pace
         together = max(1, self.space.together)
         self._counts[:] = begin, end, self.made, together, pace.batch, len(program.scalars)
@@ -394,7 +407,7 @@ class MarkovChain:
         return bad
 
     def reach(self, wanted: int) -> bool:
-        """Go on until so many examples are learnt; whether all numbers stayed finite."""
+        """Learn up to a number of examples; return whether all numbers stayed finite."""
         while self.made < wanted:
             if self.made % self.block == 0:
                 self.draw()

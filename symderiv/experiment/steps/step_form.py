@@ -1,8 +1,8 @@
-"""A statement read as the form of its step: one compiled text, and what its numbers are.
+"""The form of a statement's step: one compiled text, and the meaning of its numbers.
 
-Statements write their steps out for every unit. The form says them once for each family of units
-that are treated alike, with loops, so that it serves all numbers of units. It holds nothing of
-SymPy and can be kept.
+Statements write their steps out for every unit. The form has them once for each family of
+exchangeable units, with loops, so that it serves all numbers of units. It contains no SymPy objects
+and can be cached.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from symderiv.statement.vector_expressions import FreshInput
 
 _NUMBERED = re.compile(r"(.*[^0-9])([1-9][0-9]*)")
 
-# Kinds of values, in the order in which the loop puts them together.
+# Kinds of values in the order of the loop's arguments.
 _VALUES = ("field", "overlap", "scalar", "latent", "given", "parameter")
 _TIME = ("number", "alpha")
 
 Name = tuple[str, Unit | None]
-"""The name of a vector, an input or a number, with # for the number of its unit, and the unit."""
+"""The name of a vector, input or number, with # in place of its unit's number, and the unit."""
 
 
 _Steps = list[tuple[Array, Assignment]]
@@ -53,10 +53,9 @@ def form_of(
     Units that are not treated alike are written out.
 
     Args:
-        statement: What a step does; nothing derived is read.
+        statement: The statement; no derived equation is used.
         given: Symbols (fields, parameters, averages) whose values are drawn with every example.
-        remembered: Whether steps down gradients, and noise, go through velocities that remember a
-            part of themselves; see ``Pace``.
+        remembered: Whether gradient steps and noise go through velocities that decay; see ``Pace``.
     """
     apart: set[str] = set()
     while True:
@@ -68,11 +67,11 @@ def form_of(
 
 @dataclass(frozen=True)
 class _Group:
-    """Changes that differ by their units.
+    """Changes of one kind that differ by their units.
 
     Args:
         kind: One of ``CHANGES``.
-        block: Where they act.
+        block: The block of numbers that they change.
         members: The members by units, in the order of the axes.
     """
 
@@ -82,11 +81,11 @@ class _Group:
 
 
 class _Reading:
-    """One reading of a statement.
+    """The families of units in a statement, and its changes by family.
 
     Args:
         statement, given, remembered: See ``form_of``.
-        apart: Letters whose units are written out.
+        apart: Letters of families whose units are written out.
     """
 
     def __init__(
@@ -106,13 +105,13 @@ class _Reading:
         self._numbers: dict[str, Name] = {}
         for group in (symbols.scalars, self.latent_symbols, symbols.parameters):
             self._numbers |= self._named(map(str, group))
-        # examples of episodes stand for their copies
+        # fields of an episode's example are represented by those of its copies
         inner = {s for s, f in symbols.of(Field).items() if f.input.name not in self.atoms}
         known = {*symbols.meaning, *symbols.scalars, *symbols.parameters} - inner
         self.units = Units(self.counts, {symbol: self.place(symbol) for symbol in known})
 
     def _named(self, names: Iterable[str]) -> dict[str, Name]:
-        """Return names as those of families, numbered 1 to n, or of single things."""
+        """Return names as members of families, numbered 1 to n, or as single names."""
         parts = {name: _NUMBERED.fullmatch(name) for name in names}
         numbers: dict[str, list[int]] = {}
         for each in filter(None, parts.values()):
@@ -129,10 +128,10 @@ class _Reading:
         return by_name
 
     def place(self, symbol: sp.Symbol) -> Place:
-        """Return what a symbol stands for."""
+        """Return the number that a symbol stands for."""
         meaning = self.statement.symbols.meaning.get(symbol)
         if isinstance(meaning, Field):
-            # inputs first, so that fields of one input follow one another
+            # inputs first, so that fields of one input are contiguous
             names = [self.atoms[meaning.input.name], self.vectors[meaning.vector.name]]
             return Place(("field", *(n for n, _ in names)), _units(names))
         if isinstance(meaning, Overlap):
@@ -143,10 +142,10 @@ class _Reading:
         return Place(("number", names[0][0]), _units(names))
 
     def form(self) -> StepForm:
-        """Return the form.
+        """Return the form of the step.
 
         Raises:
-            NotAlikeError: Units of a letter are not.
+            NotAlikeError: Units of a letter are not exchangeable.
         """
         groups = self._groups()
         text = _Text(self, [(group, self.units.formula(group.members)) for group in groups])
@@ -170,7 +169,7 @@ class _Reading:
         )
 
     def _groups(self) -> list[_Group]:
-        """Return the changes of a step by kind, forces of one input after one another."""
+        """Return the changes of a step by kind, with the forces of each input together."""
         forces, drifts, pushes, targets = _changes(self.statement, self.remembered)
         order = {name: n for n, name in enumerate(self.atoms)}
         forces.sort(key=lambda each: order[each[1]])
@@ -192,14 +191,14 @@ class _Reading:
         return sorted(groups.values(), key=lambda group: CHANGES.index(group.kind))
 
     def _same(self, names: Mapping[str, Name], block: StepBlock, values: Mapping[str, Any]) -> Any:
-        """Return what all of a family have in common."""
+        """Return the common value of all members of a family."""
         own = [values[name] for name, (stem, _) in names.items() if stem == block.parts[0]]
         if any(each != own[0] for each in own):
             raise NotAlikeError(block.shape[0])
         return own[0]
 
     def _families(self, names: Mapping[str, Name]) -> list[StepBlock]:
-        """Return families and single things, in order."""
+        """Return families and single names as blocks, in order."""
         return list(dict.fromkeys(StepBlock((s,), (u[0],) if u else ()) for s, u in names.values()))
 
     def _vectors(self) -> tuple[tuple[StepBlock, str, bool, int], ...]:
@@ -226,10 +225,10 @@ class _Reading:
 
 
 class _Text:
-    """The changes of a step as a program, and the blocks of its values in order.
+    """The program of the changes of a step, with the blocks of its values in order.
 
     Args:
-        reading: Where expressions are from.
+        reading: The reading of the statement that expressions come from.
         formulas: Groups of changes with their formulas.
     """
 
@@ -239,7 +238,7 @@ class _Text:
         used = set().union(*(each.free_symbols for each in written))
         places = [self.units.place[symbol] for symbol in used]
         self._used = {place.array for place in places}
-        # of all others with two units of one letter only the diagonal is needed
+        # all other arrays with two units of one letter need only the diagonal
         self._wide = {p.array for p in places if len(set(p.units)) > 1}
         self.blocks, self._arrays = self._values()
         blocks = [
@@ -249,7 +248,7 @@ class _Text:
         self.letters = tuple(sorted({letter for block in blocks for letter in block.shape}))
 
     def _values(self) -> tuple[dict[str, tuple[StepBlock, ...]], dict[tuple[str, ...], Array]]:
-        """Return the blocks of values by kind, and arrays by what they are of."""
+        """Return the blocks of values by kind, and arrays by the quantities that they hold."""
         reading = self.reading
         symbols = reading.statement.symbols
         wanted: dict[str, Iterable[sp.Symbol]] = {
@@ -287,7 +286,7 @@ class _Text:
         return sp.IndexedBase(name, real=True)[tuple(map(_index, units))]
 
     def _written(self, expression: sp.Expr) -> sp.Expr:
-        """Return an expression with elements of arrays for its symbols."""
+        """Return an expression with array elements in place of its symbols."""
         for now in self.reading.statement.symbols.of(LearningTime):
             expression = after_jumps(expression, now)
         places = {}
@@ -299,7 +298,9 @@ class _Text:
         return expression.xreplace(places)
 
     def _shared(self) -> tuple[list[tuple[Place, sp.Expr]], list[sp.Expr]]:
-        """Return what several formulas need, and the formulas of changes and sums without it."""
+        """Return common subexpressions of formulas, and the formulas of changes and sums in terms
+        of them.
+        """
         formulas = [*(f for _, f in self.formulas), *(t.body for t in self.units.totals)]
         common = [n for n, each in enumerate(formulas) if self._of_one(each)]
         names = sp.numbered_symbols("shared", cls=sp.Dummy, real=True)
@@ -309,7 +310,7 @@ class _Text:
         for n, (symbol, value) in enumerate(shared):
             value = value.xreplace(named)
             place = Place((f"shared{n}",), tuple(self.units.units(value)))
-            if len(place.units) > 1:  # no room on the stack for as many as pairs
+            if len(place.units) > 1:  # arrays over pairs do not fit on the stack
                 named[symbol] = value
                 continue
             named[symbol] = self.units.symbol(place)
@@ -319,11 +320,11 @@ class _Text:
         return parts, formulas
 
     def _of_one(self, expression: sp.Expr) -> bool:
-        """Return whether an expression is of one unit of each letter at most."""
+        """Return whether an expression has at most one unit of each letter."""
         return all(label == "i" for _, label in self.units.units(expression))
 
     def _locals(self, shared: list[tuple[Place, sp.Expr]], sums: list[sp.Expr]) -> _Steps:
-        """Return arrays of what is shared and of sums, with how they are assigned."""
+        """Return arrays of common subexpressions and sums, with their assignments."""
         assigned: _Steps = []
         for place, value in shared:
             array = Array(place.array[0], tuple(letter for letter, _ in place.units))
@@ -339,14 +340,14 @@ class _Text:
         return assigned
 
     def _outputs(self, formulas: list[sp.Expr]) -> _Steps:
-        """Return arrays of changes, with how they are assigned."""
+        """Return arrays of changes, with their assignments."""
         assigned: _Steps = []
         for number, ((group, _), value) in enumerate(zip(self.formulas, formulas, strict=True)):
             shape = group.block.shape
             axes = labels_of(tuple((letter, n) for n, letter in enumerate(shape)))
             written = self._written(value)
             if len(set(shape)) < len(shape):
-                # those of one unit twice are another group
+                # changes with twice the same unit are another group
                 written = sp.Piecewise((written, sp.Ne(*map(_index, axes))), (0, True))
             array = Array(f"d{number}", shape or ("I",))
             target = self._element(array.name, axes or (("I", "i"),))
@@ -388,7 +389,7 @@ def _index(unit: Unit) -> sp.Idx:
 
 
 def _ordered(steps: Sequence[Assignment]) -> list[Assignment]:
-    """Return assignments with each behind those that it reads."""
+    """Return assignments sorted so that each follows those it reads."""
     left, ordered = {step.name: step for step in steps}, []
     while left:
         for name, step in left.items():
@@ -401,14 +402,14 @@ def _ordered(steps: Sequence[Assignment]) -> list[Assignment]:
 
 
 def _law(latent: Latent) -> tuple[tuple[float, float], ...]:
-    """Return values and probabilities; none for a Gaussian one."""
+    """Return values and probabilities of a latent; empty for a Gaussian one."""
     return tuple((float(value), float(chance)) for value, chance in latent.values)
 
 
 def _once_in_a_step(statement: Statement) -> set[FreshInput]:
-    """Return inputs of which a step takes one, whatever the number of its examples.
+    """Return inputs that a step takes once, whatever the number of its examples.
 
-    With a batch that is stated these are the inputs outside of it, else those of updates.
+    If the statement has a batch these are the inputs outside of it, otherwise those of updates.
     """
     if statement.batch_ratio is not None:
         return {a for each in statement.inputs if each.batch_ratio is None for a in each.atoms}
@@ -423,12 +424,13 @@ def _once_in_a_step(statement: Statement) -> set[FreshInput]:
 def _changes(statement: Statement, apart: bool) -> tuple[list[tuple[Any, ...]], ...]:
     """Return forces (vector, input, F), drifts (vector, vector, G), pushes and scalars' changes.
 
-    Pushes are as drifts, and changes of scalars are (scalar, whether direct, g).
+    Pushes are like drifts but act on velocities; changes of scalars are (scalar, whether direct,
+    g).
 
     Args:
-        statement: What a step does.
-        apart: Whether velocities remember what descends: pushes, and what is not direct. What
-            updates add they do not.
+        statement: The statement.
+        apart: Whether descents act on velocities, as pushes and changes that are not direct;
+            updates always act directly.
     """
     step = statement.step()
     forces = [

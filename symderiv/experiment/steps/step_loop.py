@@ -1,4 +1,4 @@
-"""The loop over steps, called without numba where its code is kept or came with the package."""
+"""The loop over steps, called without numba if its code is cached or shipped."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ class StepLoop:
     """The loop for one function of changes.
 
     Args:
-        changes: the function, translated or of numba's.
-
+        changes: the function, translated or compiled by numba.
     """
 
     def __init__(self, changes: Callable[..., None]) -> None:
@@ -38,7 +37,7 @@ class StepLoop:
         """Return a call of :func:`symderiv.experiment.steps.step_kernel.learn`.
 
         Args:
-            arguments: The others of its arguments; arrays must stay where they are.
+            arguments: Its other arguments; arrays must keep their addresses.
         """
         if isinstance(self._loop, MachineCode):
             return self._loop.bound(self._changes, *arguments)
@@ -46,7 +45,9 @@ class StepLoop:
 
 
 def _in_memory(changes: Callable[..., None]) -> MachineCode | None:
-    """Return a function of numba's as the loop's code calls it; None if it cannot."""
+    """Return a function compiled by numba as machine code for the loop; None if that is
+    impossible.
+    """
     from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE, is_from_numba
     from symderiv.compiled_code.object_code import in_memory
 

@@ -1,4 +1,4 @@
-"""The form of a step at given numbers of units, as what the compiled loop takes: tables."""
+"""The form of a step for given numbers of units, as tables for the compiled loop."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from symderiv.experiment.steps.step_loop import StepLoop
 from symderiv.storage.kernels import kept_module
 
 CHANGES = ("force", "drift", "push", "scalar", "direct")
-"""Kinds of changes, in the order in which the compiled function gives them."""
+"""Kinds of changes, in the order in which the compiled function returns them."""
 
 Law = tuple[tuple[float, float], ...]
-"""Values and probabilities of a latent; none for a Gaussian one."""
+"""Values and probabilities of a latent; empty for a Gaussian one."""
 
 
 @dataclass(frozen=True)
 class StepBlock:
-    """Numbers that are alike, one for every unit.
+    """A block of equivalent numbers, one for every unit.
 
     Args:
-        parts: What they are of: names of inputs, vectors and numbers, with # for that of a unit.
-        shape: Letters of the axes; one for two numbers if only the diagonal is there.
+        parts: Names of the inputs, vectors or scalars that they belong to, with # in place of a
+            unit's number.
+        shape: Letters of the axes; a single one for two units if only the diagonal is present.
     """
 
     parts: tuple[str, ...]
     shape: tuple[str, ...]
 
     def members(self, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
-        """Return the names of the parts of every number, in C order."""
+        """Yield the names of the parts of every number, in C order."""
         diagonal = sum(part.endswith("#") for part in self.parts) > len(self.shape)
         for units in product(*(range(1, sizes[letter] + 1) for letter in self.shape)):
             number = repeat(units[0]) if diagonal else iter(units)
@@ -44,18 +45,18 @@ class StepForm:
     """The form of a step, for any numbers of units.
 
     Args:
-        text: The text of the module of the function of all changes.
+        text: The text of a module with the function that computes all changes.
         letters: The letters of the families of units, as the function takes their sizes.
         counts: The sizes in the statement.
-        vectors: Each with its family, whether it never moves, and its constraint: 0, −1 for a
-            sphere, or the number of its orthonormal family.
+        vectors: Vectors, each with its family, whether it is fixed, and its constraint: 0 for none,
+            −1 for a sphere, or the number of its orthonormal family.
         atoms: Inputs, each with the name under which it was declared ("" for its own), and whether
-            a step takes one whatever the number of its examples.
+            a step takes it once, whatever the number of its examples.
         correlations: The correlations of tokens: the first one, and their matrix.
-        values: What the function takes, by kind and in order.
+        values: The arguments of the function, by kind and in order.
         laws: The laws of latents.
-        changes: What the function gives, by kind: (input, vector) of forces, (vector, vector) of
-            drifts and of pushes, which velocities remember, and scalars.
+        changes: The results of the function, by kind: (input, vector) of forces, (vector, vector)
+            of drifts and of pushes, which act on velocities, and scalars.
         remembered: Whether there are velocities.
     """
 
@@ -77,8 +78,8 @@ class Member:
 
     Args:
         family: The name under which it was declared.
-        index: Its place there.
-        fixed: It never moves.
+        index: Its place in the family.
+        fixed: Whether it never moves.
         constraint: See ``StepForm``.
     """
 
@@ -92,7 +93,7 @@ class StepProgram:
     """The compiled step of a statement.
 
     Args:
-        form: What a step is.
+        form: The form of a step.
         sizes: Numbers of units, by letter.
 
     Attributes:
@@ -136,22 +137,24 @@ class StepProgram:
         return [(".".join(each),) for each in members] if apart else members
 
     def velocities(self, places: Sequence[int]) -> list[int]:
-        """Return the places of the velocities of vectors."""
+        """Return the indices of the velocities of vectors."""
         return [self._velocity[place] for place in places]
 
     @property
     def rows(self) -> int:
-        """Number of vectors that a run keeps, with their velocities."""
+        """The number of vectors in a run, including velocities."""
         return len(self.vectors) + len(self._velocity)
 
     @property
     def numbers(self) -> int:
-        """Number of scalars that a run keeps, with their velocities."""
+        """The number of scalars in a run, including velocities."""
         return len(self.scalars) * (2 if self._velocity else 1)
 
     @cached_property
     def tables(self) -> tuple[np.ndarray, ...]:
-        """Rows of fields, overlaps, forces, drifts, scalars that move, and velocities."""
+        """Tables of fields, overlaps, forces, drifts, moving scalars, and velocities, as rows of
+        indices.
+        """
         changes = {kind: self._all(self.form.changes[kind]) for kind in CHANGES}
         v, a, own = self.vectors, self.atoms, self._velocity
         place = {name: n for n, name in enumerate(self.scalars)}
@@ -180,7 +183,7 @@ class StepProgram:
         )
 
     def _followed(self, place: int) -> int:
-        """Return the place of the velocity of a scalar, or −1."""
+        """Return the index of the velocity of a scalar, or −1."""
         return len(self.scalars) + place if self._velocity else -1
 
     @cached_property
@@ -191,12 +194,12 @@ class StepProgram:
 
     @property
     def results(self) -> int:
-        """Number of changes that the function gives."""
+        """The number of changes that the function returns."""
         return sum(len(self._all(blocks)) for blocks in self.form.changes.values())
 
     @cached_property
     def moving(self) -> np.ndarray:
-        """The places of the vectors that move."""
+        """The indices of the vectors that move."""
         return np.array([*self._moving, *self._velocity.values()], dtype=np.int64)
 
     @cached_property
@@ -215,19 +218,19 @@ class StepProgram:
         for first, matrix in self.form.correlations:
             own = slice(self.atoms[first], self.atoms[first] + len(matrix))
             values, vectors = np.linalg.eigh(matrix)
-            # triangular, also for a singular correlation
+            # a triangular root, also for a singular correlation
             root = np.linalg.qr((vectors * np.sqrt(np.maximum(values, 0.0))).T)[1].T
             result[own, own] = root
         return result
 
     @property
     def slots(self) -> int:
-        """Number of values in front of the parameters."""
+        """The number of values before the parameters."""
         return len(self.fields) + len(self.overlaps) + len(self.scalars) + len(self.drawn)
 
     @property
     def lengths(self) -> list[int]:
-        """Sizes as the compiled function takes them."""
+        """The sizes as arguments of the compiled function."""
         return [1, *(self.sizes[letter] for letter in self.form.letters)]
 
     @cached_property

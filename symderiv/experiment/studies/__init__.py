@@ -1,1 +1,1 @@
-"""The steps of a study: what it states, what changes in time, what is recorded, runs in threads."""
+"""Steps of a study: their statement, numbers that change in time, measurements, runs in threads."""

@@ -1,10 +1,10 @@
 """Means over examples at given weights, from sampled fields: errors and losses.
 
 Fields are Gaussian with the covariances of the weight vectors; all errors follow from Q, R, T, the
-output weights and the biases. Where no closed function serves (``study_measures.PlainErrors``) they
-are computed from the definition, at 2^14 points of a scrambled Sobol sequence that is the same for
-all runs and times: means of squares keep their relative accuracy however small they are. Largest
-relative error found over 40 random states of two students and three teachers, some close to
+output weights and the biases. Where there is no closed function (``study_measures.PlainErrors``)
+they are computed from the definition, at 2^14 points of a scrambled Sobol sequence that is the same
+for all runs and times: means of squares keep their relative accuracy however small they are.
+Largest relative error found over 40 random states of two students and three teachers, some close to
 perfect: 7e-4, median 1e-4; with signs of sums of teachers 3e-3.
 """
 
@@ -26,13 +26,13 @@ _SEED = 20
 
 @dataclass(frozen=True)
 class Teaching:
-    """The way in which targets are made.
+    """The way in which targets are computed.
 
     Args:
-        activation: g̃ of arrays.
+        activation: g̃ as a function on arrays.
         biases: c, shape (M,).
         tasks: the tasks.
-        sign: t is the sign of the teacher's sum.
+        sign: whether t is the sign of the teacher's sum.
         input_noise: σ_x.
     """
 
@@ -43,7 +43,9 @@ class Teaching:
     input_noise: float
 
     def sums(self, y: np.ndarray) -> np.ndarray:
-        """Return clean targets of all tasks at the teachers' fields y (..., M), (..., tasks)."""
+        """Return noiseless targets of all tasks, (..., tasks), at the teachers' fields y
+        (..., M).
+        """
         outputs = self.activation(y + self.biases) @ self.tasks.teachers.T
         targets: np.ndarray = np.sign(outputs) if self.sign else outputs
         return targets
@@ -55,7 +57,7 @@ class Student:
 
     Args:
         Q, R: shapes (K, K), (K, M).
-        seen: covariance of the fields of what it sees, Q without noise on the inputs, (K, K).
+        seen: covariance of the fields of noisy inputs, (K, K); Q without noise.
         v: heads, shape (H, K).
         b: shape (K,).
     """
@@ -68,15 +70,15 @@ class Student:
 
 
 class SampledMeans:
-    """Means over examples.
+    """Means over sampled examples.
 
     Args:
-        teaching: how targets are made.
-        K: units of the student.
+        teaching: how targets are computed.
+        K: the number of students.
         T: covariance of the teachers' fields, shape (M, M).
         activation: g.
-        loss: ℓ, None where its mean is not wanted.
-        scale: what multiplies the output weights in errors.
+        loss: ℓ, or None if its mean is not wanted.
+        scale: the factor of the output weights in errors.
         plain: a function of Q, R, v and the teachers' weights that gives errors, if there is one.
     """
 
@@ -100,7 +102,7 @@ class SampledMeans:
         """Return the errors of a student in every task, shapes (tasks,).
 
         ``generalization_error`` at clean inputs, ``noisy_error`` at those that the student sees,
-        both against clean targets; ``mean_loss`` where the loss is another one.
+        both against clean targets; ``mean_loss`` for losses other than the error.
         """
         errors = {"generalization_error": self._half_squares(student, student.Q)}
         if self.teaching.input_noise > 0.0:
@@ -110,7 +112,7 @@ class SampledMeans:
         return errors
 
     def _half_squares(self, student: Student, covariance: np.ndarray) -> np.ndarray:
-        """E(s - t)²/2 in all tasks, shape (tasks,)."""
+        """Return E(s - t)²/2 in all tasks, shape (tasks,)."""
         tasks = self.teaching.tasks
         if self.plain is not None:
             heads = self.scale * student.v[tasks.head]
@@ -121,16 +123,17 @@ class SampledMeans:
         return error
 
     def _outputs(self, student: Student, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return outputs and clean targets in all tasks, shapes (points, tasks)."""
+        """Return outputs and noiseless targets in all tasks, shapes (points, tasks)."""
         x, t = self._fields(student, covariance)
         v = self.scale * student.v[self.teaching.tasks.head]
         return self.activation(x) @ v.T, t
 
     def _fields(self, student: Student, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return fields with their biases, and clean targets in all tasks."""
+        """Return fields with their biases, and noiseless targets in all tasks."""
         whole = np.block([[covariance, student.R], [student.R.T, self.T]])
         values, axes = np.linalg.eigh(whole)
-        # the first coordinates of the sequence are the most even ones: they get what varies most
+        # the first coordinates of a Sobol sequence are the most uniform ones: they get the largest
+        # variances
         factor = (axes * np.sqrt(np.clip(values, 0.0, None)))[:, ::-1]
         fields = self._normal @ factor.T
         return fields[:, : self.K] + student.b, self.teaching.sums(fields[:, self.K :])

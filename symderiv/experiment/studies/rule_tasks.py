@@ -43,13 +43,13 @@ class Tasks:
 
     @cached_property
     def cumulative(self) -> np.ndarray:
-        """Sums of ``shares`` over the tasks up to each, the last one exactly 1."""
+        """Cumulative sums of ``shares`` over the tasks, the last one exactly 1."""
         sums = np.cumsum(self.shares, axis=1)
         sums[:, -1] = 1.0
         return sums
 
     def phase_of(self, examples: np.ndarray, dimension: int) -> np.ndarray:
-        """Return the phase that each example belongs to, given how many were learnt before it."""
+        """Return the phase of each example, given the number of examples learnt before it."""
         last = np.rint(np.minimum(self.ends, 1e15 / dimension) * dimension)
         begun: np.ndarray = np.searchsorted(last, examples, side="right")
         phase: np.ndarray = np.minimum(begun, self.ends.size - 1)
@@ -68,7 +68,7 @@ def tasks_of(study: Study, weights: np.ndarray) -> Tasks:
     numbers = numbered_tasks(study)
     place = {n: at for at, n in enumerate(numbers)}
     teachers = np.array([task_weights(study, n, weights) for n in numbers])
-    # heads that nobody uses do not exist
+    # unused heads are dropped
     head = np.unique([*heads(study).values()], return_inverse=True)[1].astype(np.int64)
     ends, shares = [], np.zeros((len(study.task), len(numbers)))
     for phase, task in enumerate(study.task):

@@ -1,4 +1,4 @@
-"""The simulated runs of a study: threads, recorded results, snapshots for a checkpoint."""
+"""The simulated runs of a study: threads, recorded results, snapshots for checkpoints."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def set_generator(generator: np.random.Generator, words: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A run between two examples.
+    """The state of a run between two examples.
 
     Args:
-        recorded, made: results recorded and examples learnt.
-        weights: the arrays that learning changes, copies.
-        generators: states before the current block was drawn, shape (generators, 6); the block
-            itself is not kept, it is drawn again.
+        recorded, made: the numbers of results recorded and of examples learnt.
+        weights: copies of the arrays that learning changes.
+        generators: their states before the current block was drawn, shape (generators, 6); the
+            block itself is not kept but drawn again.
     """
 
     recorded: int
@@ -61,13 +61,13 @@ def words_of(generators: Sequence[np.random.Generator]) -> np.ndarray:
 # The key of the runs in a checkpoint.
 _ENTRY = "simulation"
 
-#: Called with the examples made so far, over all runs, and their total.
+#: Called with the number of examples learnt so far in all runs, and their total.
 SimulationProgress = Callable[[int, int], None]
 
 
 @dataclass
 class _Run:
-    """One run: how far it is, and from where it could go on."""
+    """The progress of a run, and the snapshot from which it can be resumed."""
 
     recorded: int = 0
     made: int = 0
@@ -77,15 +77,15 @@ class _Run:
 
 
 class SimulatedRuns:
-    """The runs of a study, each in its own thread; compiled code runs without the lock.
+    """The runs of a study, each in a thread; compiled code releases the interpreter's lock.
 
     Args:
-        chain: Makes the chain of a run, by its index.
-        measured: What is recorded of a chain, by name.
-        examples: Ascending numbers of examples after which runs are recorded.
-        runs: Their number.
+        chain: A function from a run's index to its chain.
+        measured: A function from a chain to the recorded numbers, by name.
+        examples: The ascending numbers of examples after which runs are recorded.
+        runs: The number of runs.
         dimension: N.
-        checkpoint: Where they are kept.
+        checkpoint: The checkpoint that keeps them.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class SimulatedRuns:
         self.chain, self.measured, self.examples = chain, measured, examples
         self.dimension, self.checkpoint = dimension, checkpoint
         self.stop = threading.Event()
-        # all runs start alike; also the shapes of what is recorded are seen here
+        # measuring the common start also gives the shapes of what is recorded
         self.results = {
             name: np.zeros((runs, examples.size, *np.shape(value)))
             for name, value in measured(chain(0)).items()
@@ -110,7 +110,7 @@ class SimulatedRuns:
             self._restore(checkpoint.entry(_ENTRY))
 
     def go(self, index: int) -> None:
-        """Make one run."""
+        """Carry out one run."""
         run, chain = self.runs[index], self.chain(index)
         total = int(self.examples[-1])
         before: np.ndarray | None = None
@@ -118,7 +118,7 @@ class SimulatedRuns:
         next_snapshot = time.monotonic() + every
 
         def snapshot() -> None:
-            # before its first block a run is simply started again
+            # before its first block a run is restarted instead
             if before is not None:
                 weights = {name: array.copy() for name, array in chain.weights.items()}
                 run.snapshot = Snapshot(run.recorded, run.made, weights, before)
@@ -130,9 +130,9 @@ class SimulatedRuns:
             for name, array in run.snapshot.weights.items():
                 chain.weights[name][...] = array
             chain.made = run.made
-            # the block that was in use; the next one is drawn below, where it was used up
+            # the current block; if it is used up, the next one is drawn below
             chain.draw()
-        # an overflow on the way to infinity is noticed and reported below
+        # overflows of a diverging run are detected and reported below
         with np.errstate(over="ignore", invalid="ignore"):
             while True:
                 while run.recorded < self.examples.size:
@@ -154,7 +154,7 @@ class SimulatedRuns:
                 if used == 0:
                     if every < math.inf:
                         before = words_of(chain.generators)
-                    # whole blocks, so that a run does not depend on the times asked for
+                    # whole blocks, so that a run does not depend on the requested times
                     chain.draw()
                 upto = min(chain.block, used + int(self.examples[run.recorded]) - run.made)
                 bad = chain.learn(used, upto)
@@ -164,9 +164,9 @@ class SimulatedRuns:
                     return
 
     def keep(self, checkpoint: Checkpoint) -> None:
-        """Hand the runs to a checkpoint, also while they go on in other threads.
+        """Store the runs in a checkpoint, also while they go on in other threads.
 
-        What a run records after its snapshot may be in the arrays and is recorded again.
+        The arrays may contain what a run recorded after its snapshot; it will be recorded again.
         """
         progress = np.zeros((3, len(self.runs)), dtype=np.int64)
         entry = {**self.results, "progress": progress}
@@ -202,7 +202,7 @@ class SimulatedRuns:
 
 
 def run_all(work: SimulatedRuns, workers: int, progress: SimulationProgress | None) -> bool:
-    """Make all runs; return whether they were interrupted."""
+    """Carry out all runs; return whether they were interrupted."""
     total = int(work.examples[-1]) * len(work.runs)
     interrupted = False
     left = deque(index for index, run in enumerate(work.runs) if not run.finished)
@@ -211,7 +211,7 @@ def run_all(work: SimulatedRuns, workers: int, progress: SimulationProgress | No
     listening = nullcontext() if checkpoint is None else checkpoint.listening()
 
     def make_runs() -> None:
-        # one task per thread and not per run: there may be many thousands of short runs
+        # one task per thread, as there may be many thousands of short runs
         while True:
             try:
                 index = left.popleft()
@@ -231,13 +231,13 @@ def run_all(work: SimulatedRuns, workers: int, progress: SimulationProgress | No
                 if checkpoint is None:
                     continue
                 if checkpoint.stop_asked:
-                    # the loop goes on until all threads have seen it
+                    # the loop continues until all threads have noticed
                     work.stop.set()
                 elif checkpoint.due:
                     work.keep(checkpoint)
                     checkpoint.write()
         except BaseException as error:
-            # the other threads are told to stop; leaving the pool waits for them
+            # tell the other threads to stop; leaving the pool waits for them
             work.stop.set()
             if not isinstance(error, KeyboardInterrupt):
                 raise

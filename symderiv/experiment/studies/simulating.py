@@ -1,7 +1,8 @@
-"""Simulation of a study at finite N, whatever its rule: its statement's steps, run after run.
+"""Simulation of a study at finite N, whatever its rule: the steps of its statement, in several
+runs.
 
 All runs share the teacher and the initial student of the integration and differ in their examples.
-Nothing of what is derived for a rule is used.
+No equation derived from the rule is used.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def simulate(
 
     Args:
         study: a study without [sweep].
-        runs: instead of [simulation] runs.
+        runs: the number of runs, in place of [simulation] runs.
         kernel, start, checkpoint: see :func:`~symderiv.integrate.rules.solving.solve`; the same
             start may be given to both. The kernel's error of plain descent is recorded.
         workers: threads; None for one per processor.
@@ -96,7 +97,7 @@ def simulate(
     def chain(index: int) -> StudyChain:
         return StudyChain(steps, space, vectors, eigenvalues, index, most, size)
 
-    # errors and samplers take products of matrices
+    # errors and samplers use matrix products
     with one_blas_thread():
         work = SimulatedRuns(chain, measured, examples, count, steps.dimension, checkpoint)
         interrupted = run_all(work, workers or min(count, os.cpu_count() or 1), progress)
@@ -108,7 +109,7 @@ def simulate(
 def _simulation(
     work: SimulatedRuns, alpha: np.ndarray, interrupted: bool, named: dict[str, Any]
 ) -> Simulation:
-    """Return what runs recorded at the times that all of them reached."""
+    """Return the recorded results at the times that all runs reached."""
     reached = min(run.recorded for run in work.runs)
     cause, message = _ending(work, interrupted)
     results = {name: values[:, :reached] for name, values in work.results.items()}
@@ -132,24 +133,24 @@ def _simulation(
 def _measures(
     steps: StudySteps, wide: np.ndarray, vectors: np.ndarray, kernel: Kernel | None
 ) -> PlainMeasures | RuleMeasures:
-    """Return what is recorded of runs."""
+    """Return the measurements for runs."""
     if kernel is not None:
         return PlainMeasures(steps, wide, kernel)
     return RuleMeasures(steps, wide, vectors[steps.places("B")])
 
 
 def _step_size(steps: StudySteps, eigenvalue: np.ndarray) -> StepSize | None:
-    """Return what steps are divided by."""
+    """Return the divisor of steps that are normalised by their gradient, else None."""
     if steps.study.training.normalise != "gradient":
         return None
-    # states the rule, which takes SymPy
+    # imported here: it states the rule, which needs SymPy
     from symderiv.experiment.studies.step_size import StepSize
 
     return StepSize(steps, eigenvalue)
 
 
 def _named(study: Study, start: Initial, kernel: Kernel | None) -> dict[str, Any]:
-    """Return what a simulation says of what was simulated."""
+    """Return the properties of the study that a simulation's result carries."""
     return {
         "T": start.state.T,
         "teacher_weights": start.state.teacher_weights,
@@ -164,11 +165,11 @@ def _named(study: Study, start: Initial, kernel: Kernel | None) -> dict[str, Any
 
 
 def recorded_chain(study: Study, start: Initial, block: int) -> tuple[StudyChain, PlainMeasures]:
-    """Return a run of plain descent to which examples are handed, and what is recorded of it.
+    """Return a run of plain descent on examples given by the caller, and its measurements.
 
     Args:
-        study, start: what is simulated.
-        block: how many examples are handed to it at a time, at most.
+        study, start: the study and its start.
+        block: the largest number of examples given at a time.
     """
     steps = StudySteps(study, start)
     space, vectors, eigenvalues = _where(steps)
@@ -204,7 +205,7 @@ def with_sampler(start: Initial, sampler: Sampler) -> Initial:
 
 
 def _checked_runs(study: Study, runs: int | None) -> int:
-    """Return how many runs to make, if they can be."""
+    """Return the number of runs, if it is possible."""
     if study.sweep:
         raise InputError(
             "a study with [sweep] is several runs; use symderiv sweep or symderiv study",
@@ -223,7 +224,7 @@ def _checked_runs(study: Study, runs: int | None) -> int:
 
 
 def _check(study: Study, start: Initial) -> None:
-    """Refuse what is not simulated together, by name."""
+    """Refuse combinations that cannot be simulated, by name."""
     data, training = start.data, study.training
     latent = data is not None and data.latent is not None
     several = data is not None and len(data.components) > 1
@@ -246,7 +247,7 @@ def _check(study: Study, start: Initial) -> None:
             argument="initial",
         )
     if several and not latent and data is not None and data.dimension is not None:
-        # their average would be simulated, which is another problem
+        # otherwise their average would be simulated, which is another problem
         raise InputError(
             f"inputs of several components are simulated up to {MAX_SIMULATED} "
             "coordinates; lower it, or use solve",
@@ -260,7 +261,9 @@ def _check(study: Study, start: Initial) -> None:
 
 
 def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
-    """Return the coordinates of runs, where vectors start in them, eigenvalues as in measures."""
+    """Return the coordinates of runs, the initial vectors in them, and eigenvalues for
+    measurements.
+    """
     start, state = steps.start, steps.start.state
     counts = coordinates_of(start.data)
     if isinstance(start.vectors, LatentVectors):
@@ -274,7 +277,7 @@ def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
     alive = state.eigenvalue > 0.0
     space = space_of(steps.program, counts, steps.batch)
     span = replace(space, counts=counts[alive], silent=int(np.sum(counts[~alive])))
-    # without room for a frame of all vectors, given overlaps are a matter for the span
+    # without enough coordinates for all vectors, given overlaps need the span
     crowded = start.vectors is None and counts.min() < state.K + state.M
     asked = "gram" if method == "auto" and crowded else method
     if method == "auto" and not crowded and 0.9 * space.cost <= span.chosen("auto").cost:
@@ -299,7 +302,7 @@ def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
 
 
 def _rows(steps: StudySteps, vectors: Vectors | LatentVectors) -> np.ndarray:
-    """Return all vectors as they start: averages of students begin as the students."""
+    """Return the initial vectors of all families: averages of students begin as the students."""
     rows = np.zeros((len(steps.program.vectors), vectors.student.shape[1]))
     for place, vector in enumerate(steps.program.members.values()):
         if vector.family != "B":

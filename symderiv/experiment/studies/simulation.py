@@ -1,4 +1,4 @@
-"""The result of a simulation."""
+"""The result of a simulation of a study."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Simulation(Curves):
         Q, R, v, generalization_error: arrays of every run, shapes (runs, P, K, K), (runs, P, K, M),
             (runs, P, K), (runs, P); the error is computed from Q, R, T, v, not from examples.
         T, teacher_weights: shapes (M, M), (M,), the same for all runs.
-        further: the other order parameters of every run, with an axis of the runs in front.
+        further: the other order parameters of every run, with a leading axis of runs.
         cause: "done", "not-a-number" or "interrupted".
         message: one line that says how the runs ended.
         output: the file it was written to, if any.
@@ -78,7 +78,7 @@ class Simulation(Curves):
             "generalization_error_end_standard_error": float(error[-1]) if mean.size else None,
             "runs": self.runs,
             "steps": int(self.examples[-1]) if self.examples.size else 0,
-            # no right-hand side is evaluated; the key is there because solve has it
+            # no right-hand side is evaluated; the key exists because ``solve`` has it
             "rhs_evaluations": 0,
             "wall_seconds": self.wall_seconds,
             "cause": self.cause,
@@ -133,7 +133,7 @@ class Simulation(Curves):
 
 
 def standard_error(runs: np.ndarray) -> np.ndarray:
-    """Return the standard error of the mean over the first axis; of one run it is not a number."""
+    """Return the standard error of the mean over the first axis; not a number for a single run."""
     if len(runs) == 1:
         return np.full(runs.shape[1:], np.nan)
     return np.asarray(np.std(runs, axis=0, ddof=1) / math.sqrt(len(runs)))

@@ -1,4 +1,4 @@
-"""Sizes of the steps of simulated runs: what the statement of a rule says that they are."""
+"""Sizes of the steps of simulated runs, from averages in the statement of a rule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class StepSize:
     """The root mean square of the length of a step over √N: sqrt(E Σ_i F_i² |ξ|²/N).
 
     Args:
-        steps: What a step is.
+        steps: The steps of the study.
         eigenvalue: The eigenvalues of the eigenspaces that runs keep, shape (L,).
     """
 
@@ -31,7 +31,7 @@ class StepSize:
         self._tasks: dict[int, FreshMeans] = {}
 
     def __call__(self, chain: MarkovChain) -> float:
-        """Return that of the next step of a run."""
+        """Return the root mean square of the next step of a run."""
         tasks = self._steps.tasks
         shares = tasks.shares[int(tasks.phase_of(np.array(chain.made), self._steps.dimension))]
         squares = [share * self._square(task, chain) for task, share in enumerate(shares) if share]
@@ -45,7 +45,7 @@ class StepSize:
         return float(self._tasks[task](chain)[0])
 
     def _numbers(self, task: int) -> Mapping[str, float]:
-        """Return the values of parameters where a task is taught."""
+        """Return the values of parameters while a task is taught."""
         tasks = self._steps.tasks
         weights = {f"c{n + 1}": float(c) for n, c in enumerate(tasks.teachers[task])}
         heads = {f"head{h + 1}": float(h == tasks.head[task]) for h in range(tasks.heads)}

@@ -14,25 +14,24 @@ from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.initial import RUNS, LatentVectors, stream
 
 PER_UNIT_OF_TIME = 50
-"""The number of times that root mean squares are measured in a time of 1; the curves move by as
-much between."""
+"""How often per unit of time root mean squares are measured; they are constant in between."""
 
-_TASKS = 6  # the stream that examples of mixtures are assigned to tasks by
+_TASKS = 6  # the random stream that assigns examples of mixtures to tasks
 
 
 class StudyChain(MarkovChain):
     """A run of a study.
 
     Args:
-        steps: What a step is.
-        space: Its coordinates.
-        vectors: Where they start, shape (V, …).
-        eigenvalues: The eigenvalues of the eigenspaces in each phase, and those of the study
-            behind, shape (phases + 1, L).
+        steps: The steps of the study.
+        space: The coordinates of the run.
+        vectors: The initial vectors, shape (V, …).
+        eigenvalues: The eigenvalues of the eigenspaces in each phase, followed by those of the
+            study, shape (phases + 1, L).
         index: The index of the run.
-        most: No run takes more examples.
-        root_mean_square: The root mean square of steps, for those that are divided by it; called
-            with this chain.
+        most: The largest number of examples that is needed.
+        root_mean_square: A function from this chain to the root mean square of steps that are
+            divided by it.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class StudyChain(MarkovChain):
             most,
             steps.pace,
         )
-        # of inputs whose law depends on the phase, the scales are put in when they are drawn
+        # if the law of inputs depends on the phase, they are scaled when they are drawn
         self._scales = None if one else np.sqrt(np.repeat(eigenvalues, np.diff(space.bounds), 1))
         self.measure_spheres(eigenvalues[-1])
         self.generators = (*self.generators, stream(seed, RUNS, index, _TASKS))
@@ -72,13 +71,13 @@ class StudyChain(MarkovChain):
 
     @cached_property
     def _schedule(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Factor of the rates at given times; formulas take SymPy, which plain runs do without."""
+        """The factor of the rates at given times; formulas need SymPy, which plain runs avoid."""
         from symderiv.integrate.rules.rule_functions import schedule_of
 
         return schedule_of(self.steps.study.training.schedule)
 
     def draw(self) -> None:
-        """Draw the random numbers of a block, and look up what changes in time."""
+        """Draw the random numbers of a block, and update the numbers that change in time."""
         if isinstance(self.steps.start.vectors, LatentVectors):
             self._draw_latent(self.steps.start.vectors)
         else:
@@ -118,7 +117,7 @@ class StudyChain(MarkovChain):
             self._latents[:, columns[f"head{h + 1}"]] = tasks.head[task] == h
 
     def _draw_latent(self, start: LatentVectors) -> None:
-        """Draw inputs and the teacher's fields from what the inputs are made of."""
+        """Draw inputs and the teacher's fields from latent vectors."""
         super().draw_latents()
         sampler = start.latent.sampler
         assert sampler is not None

@@ -1,4 +1,4 @@
-"""Form of a study's compiled step; all numbers outside this form are parameters of the step."""
+"""The form of a study's compiled step; all other numbers are parameters of the step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from symderiv.keys.study_tables import STATED_KEYS
 
 CHANCES = {"keep": 1.0, "label_flip": 0.0}
-"""Probabilities of a rule, with what they are where nothing is drawn."""
+"""Probabilities of a rule, with the values at which nothing is drawn."""
 
 SECOND_LAYER_DECAY = "second_layer_weight_decay"
 
@@ -25,16 +25,16 @@ SIZES = (
 
 @dataclass(frozen=True)
 class StudyForm:
-    """Properties on which the program of a step depends; all other numbers are its parameters.
+    """Properties that determine the program of a step; all other numbers are its parameters.
 
     Args:
         activations: The activations of students and teachers, as typed.
-        loss, target: As typed.
-        heads: Their number.
-        present: Names of what is not zero, in order.
+        loss, target: The loss and the target, as typed.
+        heads: The number of heads.
+        present: The names of nonzero numbers, in order.
         trains: Whether output weights and biases are trained.
-        comes: Whether rates vary, there are tasks, the teacher sees something else than the inputs,
-            there are velocities.
+        comes: Whether rates vary, there are tasks, the teacher sees latent vectors, there are
+            velocities.
         sphere: Whether students keep their length.
     """
 

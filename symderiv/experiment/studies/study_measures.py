@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class PlainErrors:
-    """E(s - t)²/2 of given Q, R and output weights, by a solver module's own function.
+    """The error E(s - t)²/2 for given Q, R and output weights, by a solver module's function.
 
-    The error does not depend on how weights were learnt: the function of plain descent serves
+    The error does not depend on how weights were learnt: the function of plain descent serves other
     rules.
 
     Args:
-        study: whose activations have a module in the package.
+        study: the study, whose activations must have a module in the package.
         T: covariance of the teachers' fields, shape (M, M).
     """
 
@@ -37,7 +37,9 @@ class PlainErrors:
 
     @staticmethod
     def know(study: Study) -> bool:
-        """Return whether the errors of a study are of this kind, and there is a module for them."""
+        """Return whether a study's errors are of this kind, and the package has a module
+        for them.
+        """
         biased = study.network.train_biases or np.any(study.student_biases)
         return not (
             biased or np.any(study.teacher_biases) or study.training.target == "sign"
@@ -45,33 +47,35 @@ class PlainErrors:
 
     def __call__(self, Q: np.ndarray, R: np.ndarray, v: np.ndarray, w: np.ndarray) -> float:
         """Return the error of output weights v (K,) against w (M,)."""
-        # copies, which compiled code takes: they are contiguous and may be written to
+        # copies, as compiled code takes contiguous and writable arrays
         return float(self._error(*map(np.array, (Q, R, self.T, v, w))))
 
 
-_BEYOND = {"J", "B"}  # families of vectors that every study has
+_BEYOND = {"J", "B"}  # families of vectors in every study
 
 
 @dataclass(frozen=True)
 class _Measures:
-    """Measurements that runs of all rules record.
+    """Common measurements of the runs of all rules.
 
     Args:
-        steps: What a step is.
-        eigenvalues: The eigenvalues of every coordinate that is kept, in each phase, and those of
-            the study behind, shape (phases + 1, …).
+        steps: The steps of the study.
+        eigenvalues: The eigenvalues of every kept coordinate in each phase, followed by those of
+            the study, shape (phases + 1, …).
     """
 
     steps: StudySteps
     eigenvalues: np.ndarray
 
     def covariances(self, chain: MarkovChain, variance: np.ndarray) -> np.ndarray:
-        """Return those of the fields of all vectors where coordinates have these variances."""
+        """Return the covariances of the fields of all vectors for these variances of
+        coordinates.
+        """
         covariance: np.ndarray = (chain.vectors * variance) @ chain.vectors.T / self.steps.dimension
         return covariance
 
     def block(self, covariance: np.ndarray, first: str, second: str) -> np.ndarray:
-        """Return the part of two families."""
+        """Return the block of two families."""
         return covariance[np.ix_(self.steps.places(first), self.steps.places(second))]
 
     def heads(self, chain: MarkovChain) -> np.ndarray:
@@ -87,13 +91,13 @@ class PlainMeasures(_Measures):
     """Measurements of plain descent; the error is that of the equations at measured overlaps.
 
     Args:
-        kernel: Whose function it is.
+        kernel: The module with the function of the error.
     """
 
     kernel: Kernel
 
     def __call__(self, chain: MarkovChain) -> Mapping[str, Any]:
-        """Return what is recorded of a run."""
+        """Return the measurements of a run, by name."""
         start, v = self.steps.start.vectors, self.heads(chain)[0]
         if isinstance(start, LatentVectors):
             return self._latent(chain, start, v)
@@ -103,7 +107,9 @@ class PlainMeasures(_Measures):
         return {"Q": Q, "R": R, "v": v, "generalization_error": error}
 
     def _latent(self, chain: MarkovChain, start: LatentVectors, v: np.ndarray) -> Mapping[str, Any]:
-        """Return overlaps as the equations have them: by the covariances of the data model."""
+        """Return overlaps as in the equations, with the covariances of the data model, and the
+        error.
+        """
         latent, N = start.latent, start.variance.size
         assert latent.axes is not None
         own = chain.vectors[self.steps.places("J")]
@@ -112,7 +118,7 @@ class PlainMeasures(_Measures):
         R = J @ start.teacher_axes.T / N
         error = 0.0
         for probability, variance in latent.spectra:
-            # a mean of errors: the error of averaged overlaps would be another number
+            # the mean of the components' errors is not the error at averaged overlaps
             B, scaled = start.teacher, own * variance
             parts = scaled @ own.T / N, scaled @ B.T / N, (B * variance) @ B.T / N
             error += probability * self._error(*parts, v)
@@ -122,7 +128,7 @@ class PlainMeasures(_Measures):
 
     def _error(self, Q: np.ndarray, R: np.ndarray, T: np.ndarray, v: np.ndarray) -> float:
         weights = self.steps.start.state.teacher_weights
-        # copies, which compiled code takes: they are contiguous and may be written to
+        # copies, as compiled code takes contiguous and writable arrays
         given = map(np.array, (Q, R, T, v, weights))
         error = self.kernel.generalization_error(*given)
         return float(error)
@@ -133,7 +139,7 @@ class RuleMeasures(_Measures):
     """Measurements of other rules: errors by their definition, from Q, R, T and the weights.
 
     Args:
-        teachers: Their vectors, shape (M, …).
+        teachers: The vectors of the teachers, shape (M, …).
     """
 
     teachers: np.ndarray
@@ -143,7 +149,7 @@ class RuleMeasures(_Measures):
         return self._means_at(self.steps.start.state.T)
 
     def _means_at(self, T: np.ndarray) -> SampledMeans:
-        # with SymPy and SciPy, which plain runs do without
+        # imported here: SymPy and SciPy are not needed in plain runs
         from symderiv.experiment.studies.rule_means import SampledMeans, Teaching
         from symderiv.integrate.rules.rule_functions import activation_function, loss_function
 
@@ -164,7 +170,7 @@ class RuleMeasures(_Measures):
 
     @cached_property
     def _of_own_inputs(self) -> dict[int, tuple[SampledMeans, int]]:
-        """Means by place and the phase, for tasks with inputs of their own."""
+        """The means and the phase of tasks with inputs of their own, by the place of the task."""
         study = self.steps.study
         numbers = [n for n, task in enumerate(study.task) if task.teachers is not None]
         by_place, B = {}, self.teachers
@@ -190,7 +196,7 @@ class RuleMeasures(_Measures):
         return Student(Q, R, seen, self.heads(chain), b)
 
     def __call__(self, chain: MarkovChain) -> Mapping[str, Any]:
-        """Return what is recorded of a run."""
+        """Return the measurements of a run, by name."""
         steps, training = self.steps, self.steps.study.training
         student = self._student(chain)
         values: dict[str, Any] = {"Q": student.Q, "R": student.R, "v": student.v[0]}
@@ -219,7 +225,7 @@ class RuleMeasures(_Measures):
         return values | self._further(covariance)
 
     def _further(self, covariance: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the overlaps of families that only the statement has."""
+        """Return the overlaps with families that a stated rule adds."""
         families = list(dict.fromkeys(v.family for v in self.steps.program.members.values()))
         # teachers stand last in names of pairs, as in curves of the equations
         families.sort(key=lambda name: name == "B")

@@ -25,13 +25,13 @@ _HALF = sp.Rational(1, 2)  # stands for any probability
 def stated_step(
     form: StudyForm, units: tuple[int, int], chances: Mapping[str, Fraction] | None = None
 ) -> tuple[Statement, tuple[sp.Symbol, ...]]:
-    """Return the statement of one example, and what comes with every example.
+    """Return the statement of one example's step, and the symbols given with every example.
 
     Args:
-        form: What it depends on.
-        units: Numbers of students and teachers.
-        chances: Probabilities by name, where they matter; then steps are divided by their root
-            mean square, which is an average of the statement.
+        form: The form of the study.
+        units: The numbers of students and teachers.
+        chances: Probabilities by name, if steps are divided by their root mean square, an average
+            of the statement that depends on them.
     """
     P, trained = Language(most=1000), form.trains[0]
     K, M = units
@@ -65,12 +65,12 @@ def stated_step(
 
 
 def _named(P: Language, name: str, count: int) -> np.ndarray:
-    """Declare parameters of a name, numbered."""
+    """Declare numbered parameters under a name."""
     return np.array([P.parameter(f"{name}{n + 1}", 1) for n in range(count)], dtype=object)
 
 
 def _given(P: Language, form: StudyForm, M: int) -> tuple[sp.Symbol, ...]:
-    """Return the numbers that come with every example, in order."""
+    """Return the symbols whose values are given with every example, in order."""
     varies, tasks, latent, _ = form.comes
     named = {str(symbol): symbol for symbol in P.statement.symbols.parameters}
     names = [*(LEARNING_RATES if varies else ())]

@@ -1,9 +1,9 @@
 """One step of a study at finite N: the statement of its rule, with its numbers.
 
-The statement is that of one example. What a run adds to it is not said in statements, which are
-about the limit of large N: batches are means over examples at one state, momentum is a velocity
-that remembers a part of itself. What changes in time (schedules, tasks, root mean squares) are
-numbers that come with every example.
+The statement describes the step on one example. A run adds what statements, which are about the
+limit of large N, do not contain: batches are means over examples at one state, momentum is a
+velocity that decays. Numbers that change in time (schedules, tasks, root mean squares) are given
+with every example.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from symderiv.keys.study_tables import LEARNING_RATES
 from symderiv.problem.initial import Initial, LatentVectors, coordinates_of
 from symderiv.problem.study import Study
 
-# Rooms that the text of a step depends on.
+# Rooms on whose sources the text of a step depends.
 _ROOMS = ("formula", "numerics", "learning", "statement", "keys", "problem", "experiment")
 _CODEGEN = package_folders("symderiv_codegen")
 
@@ -33,8 +33,8 @@ class StudySteps:
     """The steps of a study.
 
     Args:
-        study: What is simulated.
-        start: Where it starts.
+        study: The study that is simulated.
+        start: Its start.
     """
 
     study: Study
@@ -52,12 +52,12 @@ class StudySteps:
 
     @cached_property
     def dimension(self) -> int:
-        """N."""
+        """The input dimension N."""
         return int(coordinates_of(self.start.data).sum())
 
     @cached_property
     def batch(self) -> int:
-        """Examples of a step."""
+        """The number of examples in a step."""
         ratio = self.study.training.batch_ratio
         if ratio is not None:
             return max(1, round(ratio * self.dimension))
@@ -65,9 +65,10 @@ class StudySteps:
 
     @cached_property
     def pace(self) -> Pace:
-        """Sizes of the terms of a step."""
+        """The units of the terms of a step."""
         training, N = self.study.training, self.dimension
-        # batches that grow with N take steps N times as large, velocities of rate γ/N add up N
+        # batches that grow with N take steps N times as large; velocities with rate γ/N add up N
+        # steps
         size, noise, drift, memory = 1.0, 1.0, 1 / N, training.momentum
         if training.batch_ratio is not None:
             size, noise, drift = float(N), N**0.5, 1.0
@@ -79,19 +80,19 @@ class StudySteps:
 
     @property
     def remembers(self) -> bool:
-        """True if there are velocities."""
+        """True if steps go through velocities."""
         training = self.study.training
         return training.momentum > 0.0 or training.momentum_rate is not None
 
     @property
     def varies(self) -> bool:
-        """True if the rates change."""
+        """True if the learning rates change in time."""
         training = self.study.training
         return training.schedule is not None or training.normalise == "gradient"
 
     @cached_property
     def form(self) -> StudyForm:
-        """All that the program of a step depends on."""
+        """All properties that determine the program of a step."""
         study, training, network = self.study, self.study.training, self.study.network
         present = [name for name in SIZES[:-1] if getattr(training, name)]
         if study.second_layer_weight_decay and network.train_second_layer:
@@ -114,17 +115,17 @@ class StudySteps:
 
     @property
     def chances(self) -> dict[str, Fraction]:
-        """The probabilities that the laws of latents depend on, by name."""
+        """The probabilities in the laws of latents, by name."""
         return {name: Fraction(str(getattr(self.study.training, name))) for name in CHANCES}
 
     @cached_property
     def program(self) -> StepProgram:
-        """The compiled step, one for all numbers."""
+        """The compiled step, which serves all values of its parameters."""
         study, few = self.study, _few(self.form.heads)
         form, letters = step_of(self.form, few), [f"U{count}" for count in few]
         sizes = dict(zip(letters, (study.K, study.M), strict=True))
         if not set(letters) <= set(form.counts):
-            # units that are not treated alike are written out, each by itself
+            # units that are not exchangeable are written out one by one
             form, sizes = step_of(self.form, (study.K, study.M)), {}
         keep, flip = (self.chances[name] for name in CHANCES)
         laws = {
@@ -136,7 +137,7 @@ class StudySteps:
 
     @cached_property
     def values(self) -> dict[str, float]:
-        """The values of its parameters."""
+        """The values of the step's parameters."""
         study, state = self.study, self.start.state
         values = {name: study.size(name) for name in (*SIZES, *LEARNING_RATES)}
         for name, numbers in (
@@ -150,18 +151,18 @@ class StudySteps:
         return values
 
     def places(self, family: str) -> list[int]:
-        """Return the rows of a family of vectors."""
+        """Return the indices of a family of vectors."""
         members = self.program.members.values()
         return [n for n, each in enumerate(members) if each.family == family]
 
     def scalar_places(self, name: str) -> list[int]:
-        """Return the places of slow scalars under a name."""
+        """Return the indices of the slow scalars under a name."""
         units = {f"{name}{unit + 1}" for unit in range(self.study.K)}
         return [n for n, each in enumerate(self.program.scalars) if each in units]
 
     @property
     def head_names(self) -> list[str]:
-        """The names of trained output weights in the statement of a rule, head by head."""
+        """The names of trained output weights in the rule's statement, head by head."""
         return ["v", *(f"head{n}_" for n in range(2, self.tasks.heads + 1))]
 
     @cached_property
@@ -175,7 +176,7 @@ class StudySteps:
         return scalars
 
     def roots(self, eigenvalue: np.ndarray) -> np.ndarray:
-        """Return roots of eigenvalues by input and eigenspace, (0, 0) for ones."""
+        """Return roots of eigenvalues by input and eigenspace, or shape (0, 0) if all are 1."""
         if np.all(eigenvalue == 1.0):
             return np.zeros((0, 0))
         roots = np.ones((len(self.program.atoms), eigenvalue.size))
@@ -184,14 +185,16 @@ class StudySteps:
 
 
 def _few(heads: int) -> tuple[int, int]:
-    """Return so many students and teachers as stand for any number; heads are written out."""
+    """Return numbers of students and teachers that represent any numbers, and differ from that of
+    heads.
+    """
     K, M = [count for count in (4, 3, 5) if count != heads][:2]
     return K, M
 
 
 @derived_once(*_ROOMS, also=_CODEGEN)
 def step_of(form: StudyForm, units: tuple[int, int]) -> StepForm:
-    """Return the compiled step of a form, stated for so many students and teachers."""
+    """Return the compiled step of a form, stated for these numbers of students and teachers."""
     from symderiv.experiment.steps.step_form import form_of
     from symderiv.experiment.studies.study_statement import stated_step
 

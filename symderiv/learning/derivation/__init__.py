@@ -1,1 +1,3 @@
-"""Derivation of the equations from the update of one example: SymPy, no words."""
+"""Derivation of the equations from the update of one example, as SymPy expressions without
+words.
+"""

@@ -1,7 +1,7 @@
 r"""Rules that are plain descent at another rate: small batches and heavy-ball momentum.
 
-Both are worked out from their updates: what is proved is a combination of the weights that follows
-plain descent exactly, and how far the weights are from it.
+Both are derived from their updates: some combination of the weights is proved to follow plain
+descent exactly, and the distance of the weights from it is given.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ class Equivalent:
     """A combination of the weights that follows plain descent.
 
     Attributes:
-        combination: in J, V.
+        combination: the combination in terms of J and V.
         change: its change by one example of gradient g (the learning rate included).
         factor: the factor of the learning rates.
         noise: the factor of σ_J, the noise of an update, whose squares add up.
-        distance: between overlaps of J and of the combination; its order in N is below 0.
+        distance: the difference between overlaps of J and of the combination, which vanishes for
+            large N.
     """
 
     combination: sp.Expr
@@ -39,7 +40,7 @@ class Equivalent:
 
 
 def heavy_ball() -> Equivalent:
-    r"""V ← βV - g, J ← J + V: J + β/(1-β) V moves by -g/(1-β).
+    r"""Prove that under V ← βV - g, J ← J + V the sum J + β/(1-β) V moves by -g/(1-β).
 
     The gradients g = η/√N F ξ have g·g/N = O(1/N) and J·g/N = O(1/N), and so has a sum of them
     with weights β^k: overlaps of both combinations differ by O(1/N).
@@ -56,12 +57,12 @@ def heavy_ball() -> Equivalent:
         raise SymderivError(f"the combination moves by {change}")
     past = part * GRADIENT**2 / (1 - BETA**2)
     factor = 1 / sp.expand(sp.cancel(-GRADIENT / change))
-    # what is added to a step takes its way
+    # noise that is added to a step goes through the velocity, too
     return Equivalent(J + part * V, change, factor, factor, _in_orders(past))
 
 
 def small_batch() -> Equivalent:
-    r"""J ← J - Σ_μ g_μ/b over b = O(1) examples: b steps of plain descent at η/b.
+    r"""Prove that J ← J - Σ_μ g_μ/b over b = O(1) examples is b steps of plain descent at η/b.
 
     The forces of all examples are taken at the same weights; taken one after the other, each
     would see fields that the others moved by g·ξ/√N = O(1/√N), which their independent inputs make
@@ -78,11 +79,11 @@ def small_batch() -> Equivalent:
 
 @dataclass(frozen=True)
 class RateFactors:
-    """Rates at which single examples do what batches and heavy balls do.
+    """Factors of rates by which steps on single examples are equivalent to batches and momentum.
 
     Attributes:
         rate, memory, decay, noise: factors of the learning rates, of γ, of weight decays and σ_J.
-        velocity: U over the velocity that follows.
+        velocity: the ratio of U to the velocity in the equivalent steps.
     """
 
     rate: sp.Expr = sp.S.One
@@ -96,9 +97,9 @@ def rate_factors(*, batches: bool, remembering: bool, velocities: bool) -> RateF
     """Return the factors of a rule, in ``BATCH`` and ``BETA``.
 
     Args:
-        batches: The batches of b = O(1) examples.
-        remembering: Momentum with a fixed β.
-        velocities: Momentum of 1 - β = γ/N.
+        batches: Whether a step takes b = O(1) examples.
+        remembering: Whether there is momentum with a fixed β.
+        velocities: Whether there is momentum with 1 - β = γ/N.
     """
     if batches and velocities:
         return batched_velocities()
@@ -113,20 +114,21 @@ def rate_factors(*, batches: bool, remembering: bool, velocities: bool) -> RateF
 
 
 def batched_velocities() -> RateFactors:
-    r"""U ← (1 - γ/N) U - (η/√N) F̄ + (σ_J/√N) ζ, J ← J + U/N - (κ/N) J, means over b examples.
+    r"""Prove equivalent rates for U ← (1 - γ/N) U - (η/√N) F̄ + (σ_J/√N) ζ, J ← J + U/N - (κ/N) J,
+    with means over b examples.
 
-    In a time of one there are N/b steps. With U = b U' again dJ/dα = U' - κ' J, and drift and
-    squares of steps of U' are those of single examples at other rates.
+    A unit of time has N/b steps. With U = b U' again dJ/dα = U' - κ' J, and drift and squares of
+    steps of U' are those of single examples at other rates.
 
     Raises:
-        SymderivError: They are not.
+        SymderivError: The rates are not equivalent.
     """
     names = ("momentum_rate", "mean", "square", "update_noise")
     gamma, mean, square, sigma = (sp.Symbol(name, positive=True) for name in names)
     steps, velocity = N / BATCH, BATCH
     moved = sp.cancel(steps * velocity / N)
     drift = steps * (-gamma / N * velocity * V - ETA / N * mean) / velocity
-    # the examples of a batch are independent: of the square of their mean 1/b is left
+    # the examples of a batch are independent, so the square of their mean is 1/b of the mean square
     squares = steps * (ETA**2 / N * square / BATCH + sigma**2 / N) / velocity**2
     memory = sp.cancel(-drift.expand().coeff(V) / gamma)
     rate = sp.cancel(-drift.expand().coeff(mean) / ETA)
@@ -137,7 +139,9 @@ def batched_velocities() -> RateFactors:
 
 
 def _in_orders(overlap: sp.Expr) -> sp.Expr:
-    """Return an overlap of gradients in powers of N: g² is η² F² ξ²/N, over N."""
+    """Return an overlap of gradients, which is quadratic in g, with g² replaced by its
+    order η²/N.
+    """
     ordered = overlap.xreplace({GRADIENT: ETA / sp.sqrt(N)})
     if sp.limit(ordered, N, sp.oo) != 0:
         raise SymderivError(f"{ordered} does not vanish for large N")

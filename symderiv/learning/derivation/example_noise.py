@@ -1,7 +1,7 @@
 r"""Means over what is drawn for an example besides its input: label noise, a flip, kept units.
 
-Each of them is independent of the input. A noise is one function here, from a term to the terms
-that its mean is; :data:`NOISES` names them all.
+Each of them is independent of the input. Each noise has one function here, from a term to the terms
+of its mean; :data:`NOISES` lists them all.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Noise = Callable[[Term], list[Term]]
 
 
 def label_noise(term: Term) -> list[Term]:
-    """ζ is standard normal: E ζ^n = (n - 1)!! for even n, 0 for odd n."""
+    """Average over ζ, which is standard normal: E ζ^n is (n - 1)!! for even n, 0 for odd n."""
     power, rest = _without(term, s.zeta)
     return [] if power % 2 else [Term(factorial2(power - 1) * rest, term.limits)]
 
 
 def flips(term: Term) -> list[Term]:
-    """f is -1 or 1: even powers are 1, odd ones have the mean of f.
+    """Average over f, which is -1 or 1: even powers are 1, odd ones have the mean of f.
 
-    A slope of a loss depends on f as well: beside one it stays in the mean.
+    If the term contains a slope of the loss, which depends on f as well, f stays in the mean.
     """
     if sp.sympify(term.factor).has(s.LossSlope):
         return [term]
@@ -39,13 +39,13 @@ def flips(term: Term) -> list[Term]:
 
 
 def kept_units(term: Term) -> list[Term]:
-    r"""θ_i = 1 with probability p, else 0, independently for every unit.
+    r"""Average over masks θ_i, which are independent, 1 with probability p and 0 otherwise.
 
-    A mean is a sum over all ways to put its factors into groups, of products of joint cumulants;
-    that of a group is κ_n(p) if all of its units are one, and 0 otherwise. If it names two units i
-    and j besides those that are summed over, it is ⟨θ_i θ_j⟩ times a mean given that both are kept,
-    in which unit p is kept with the probability π_ijp. Slopes of a loss depend on θ as well: beside
-    one they stay in the mean.
+    A mean is a sum over all partitions of its factors of products of joint cumulants; that of a
+    group is κ_n(p) if all of its units coincide, and 0 otherwise. If there are two free units i and
+    j besides those summed over, it is ⟨θ_i θ_j⟩ times a mean given that both are kept, in which
+    unit p is kept with the probability π_ijp. If the term contains a slope of the loss, which
+    depends on θ as well, masks stay in the mean.
     """
     if sp.sympify(term.factor).has(s.LossSlope):
         return [term]
@@ -84,18 +84,18 @@ def without_noise(term: Term) -> list[Term]:
 
 
 def mean_over_example(expression: sp.Expr) -> sp.Expr:
-    """Return the mean over an example: its input, and what else is drawn for it."""
+    """Return the mean over an example: over its input and over all noises drawn for it."""
     parts = (part for term in terms(expression) for part in without_noise(term))
     return contract(spread(s.Average(together(parts))))
 
 
 def cumulant(order: int) -> sp.Expr:
-    """κ_n of a variable that is 1 with probability p, else 0."""
+    """Return κ_n of a variable that is 1 with probability p, else 0."""
     return s.keep if order == 1 else s.kept_cumulants[order - 2]
 
 
 def _of_kept(order: int) -> sp.Expr:
-    """κ_n in p: κ_1 = p, and each is p (1 - p) times the derivative by p of the one before."""
+    """Return κ_n(p) by the recursion κ_1 = p, κ_(n+1) = p (1 - p) dκ_n/dp."""
     value: sp.Expr = s.keep
     for _ in range(order - 1):
         value = sp.expand(s.keep * (1 - s.keep) * sp.diff(value, s.keep))
@@ -120,16 +120,16 @@ def _joint(group: Sequence[Any], given: Sequence[Any] = ()) -> sp.Expr:
 
 
 def pair_written_out(expression: sp.Expr) -> sp.Expr:
-    """⟨θ_i θ_j⟩ by its cumulants."""
+    """Return an expression with ⟨θ_i θ_j⟩ written in terms of cumulants."""
     pairs = {e for e in expression.atoms(sp.Indexed) if e.base == s.kept_pair}
     return spread(expression.xreplace({pair: _mean_of(pair.indices) for pair in pairs}))
 
 
 def kept_definitions() -> tuple[tuple[sp.Expr, sp.Expr], tuple[sp.Expr, sp.Expr]]:
-    """⟨θ_i θ_j⟩ and π_ijp = ⟨θ_i θ_j θ_p⟩/⟨θ_i θ_j⟩: each name and its value.
+    """Return the names ⟨θ_i θ_j⟩ and π_ijp = ⟨θ_i θ_j θ_p⟩/⟨θ_i θ_j⟩, each with its value.
 
     Raises:
-        SymderivError: Means of three and four masks are not what follows from them.
+        SymderivError: Means of three and four masks do not follow from these.
     """
     i, j, p, q = s.i, s.j, s.p, s.q
 

@@ -1,8 +1,8 @@
 """Sums of products under indexed sums: the algebra in which the update rule is expanded.
 
-An expression is spread into *terms*: a product of factors and the indices it is summed over. Rules
-work on terms (rename bound indices, contract a Kronecker delta, take constants out of a mean), and
-terms are put together again as nested sums with everything constant outside.
+An expression is expanded into *terms*: products of factors with the indices they are summed over.
+Rules work on terms (rename bound indices, contract a Kronecker delta, take constants out of a
+mean), and terms are combined again as nested sums with everything constant outside.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Term:
         return tuple(limit[0] for limit in self.limits)
 
     def relettered(self, letters: dict[Any, Any]) -> Term:
-        """Return the same term with indices, free or summed over, replaced at once."""
+        """Return the term with indices, free or summed over, replaced simultaneously."""
         limits = tuple(
             (letters.get(index, index), _swap(lower, letters), _swap(upper, letters))
             for index, lower, upper in self.limits
@@ -49,7 +49,7 @@ class Term:
         return Term(self.factor.xreplace(letters), limits)
 
     def renamed(self, taken: Iterable[Any]) -> Term:
-        """Return the same term with no summation index among ``taken``."""
+        """Return an equal term with no summation index among ``taken``."""
         taken = set(taken)
         if taken.isdisjoint(self.bound):
             return self
@@ -62,7 +62,7 @@ class Term:
         return self.relettered(replaced)
 
     def canonical(self) -> Term:
-        """Return the same term with its summation indices ordered and lettered in one way only."""
+        """Return an equal term with its summation indices ordered and lettered canonically."""
         limits = sorted(self.limits, key=lambda limit: _pool_number(limit[0]))
         free = _letters(self.factor) - set(self.bound)
         letters = {
@@ -161,7 +161,7 @@ def terms(expression: sp.Expr) -> list[Term]:
 
 
 def _product(first: Term, second: Term) -> Term:
-    # a new letter may be none of the other factor's either, free or summed over
+    # new letters must differ from those of the other factor, free or summed over
     if second.limits:
         second = second.renamed(_letters(first.factor) | set(first.bound))
     if first.limits:
@@ -170,8 +170,8 @@ def _product(first: Term, second: Term) -> Term:
 
 
 def _averaged(term: Term, mean: sp.Expr) -> Term:
-    """Average term by term, since a mean is linear: sums and everything that the example does
-    not change go outside.
+    """Return a term with the mean taken of its random factors only; sums and constant factors go
+    outside.
     """
     factors = sp.Mul.make_args(term.factor)
     constant = sp.Mul(*(f for f in factors if not is_random(f)))
@@ -187,13 +187,14 @@ def together(parts: Iterable[Term]) -> sp.Expr:
 
 
 def spread(expression: sp.Expr) -> sp.Expr:
-    """Products multiplied out, sums and means taken term by term, constants outside."""
+    """Return an expression expanded into terms, with sums and means taken term by term and
+    constants outside.
+    """
     return together(terms(expression))
 
 
 def derivative(expression: sp.Expr, variable: sp.Indexed) -> sp.Expr:
-    """Return the derivative by one array element, sums over the resulting Kronecker delta carried
-    out.
+    """Return the derivative by one array element, with sums over Kronecker deltas carried out.
 
     Summation indices that are also indices of ``variable`` are renamed first.
     """
@@ -207,13 +208,13 @@ def derivative(expression: sp.Expr, variable: sp.Indexed) -> sp.Expr:
 
 
 def at(expression: sp.Expr, indices: dict[Any, Any]) -> sp.Expr:
-    """Return the expression at other free indices; summation indices in their way are renamed."""
+    """Return the expression at other free indices; conflicting summation indices are renamed."""
     taken = list(indices.values())
     return together(term.renamed(taken).relettered(indices) for term in terms(expression))
 
 
 def contract(expression: sp.Expr) -> sp.Expr:
-    """Return sums over an index that a Kronecker delta fixes are carried out."""
+    """Return the expression with sums over an index that a Kronecker delta fixes carried out."""
     return together(_contracted(term) for term in terms(expression))
 
 
@@ -235,5 +236,5 @@ def _contracted(term: Term) -> Term:
 
 
 def map_terms(expression: sp.Expr, rule: Callable[[Term], Term]) -> sp.Expr:
-    """Return a rule applied to every term."""
+    """Return the expression with a rule applied to every term."""
     return together(rule(term) for term in terms(expression))

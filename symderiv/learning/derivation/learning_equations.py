@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
 
 EQUATION_ROOMS = ("statement", "learning/rule", "learning/derivation")
-"""The rooms by which the equations of a rule are derived."""
+"""The rooms on whose sources the equations of a rule depend."""
 PLAIN_EQUATIONS = Path(__file__).with_name("plain_equations.pickle")
-"""The file of the equations of plain descent, which ``make kernels`` writes."""
+"""The file with the shipped equations of rules, which ``make kernels`` writes."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class LearningEquations:
     Attributes:
         problem: The activations and the rule.
         generalization_error: ε_g as a sum of means of products of two activations.
-        mean_loss: What the descent decreases: the mean of the loss over examples.
+        mean_loss: The mean of the loss over examples, which descent decreases.
         student_gradient: A_ij = (1 + δ_ij) ∂⟨ε⟩/∂Q_ij.
         teacher_gradient: B_in = ∂⟨ε⟩/∂R_in.
         second_layer_gradient: ∂⟨ε⟩/∂v_i.
@@ -59,14 +59,15 @@ class LearningEquations:
         cross_covariance: R_in from the overlaps of the eigenspaces.
         components: The equations for data of several components (classes).
         spectral: The equations for a single component.
-        moment_form: The same in the moments Q^(l), R^(l), with their closure; not with momentum.
-        motion: What all fields of the state do under the rule, for a single component.
+        moment_form: The equations in the moments Q^(l), R^(l), with their closure; None for rules
+            without them.
+        motion: The motion of all fields of the state, for a single component.
         mean_force: The mean force under a rule that trains biases: ⟨F_i⟩ = ∂⟨ε⟩/∂b_i, named db_i.
-        seen_covariance: Q_ij of the fields of inputs with the student's noise, of a rule with such.
-            A, B, Γ are then at this covariance, ε_g is at both.
+        seen_covariance: Q_ij of the fields of noisy inputs, for a rule with such inputs. A, B, Γ
+            are then at this covariance, and ε_g is at both.
         further: Coefficients by which students drift along vectors besides A and B, by name.
-        sums: Covariances and products of vectors from the overlaps of the eigenspaces, which
-            means may need besides Q, R and T.
+        sums: Covariances and products of vectors from the overlaps of the eigenspaces, which means
+            may need in addition to Q, R and T.
     """
 
     problem: LearningProblem
@@ -117,8 +118,8 @@ def derive_equations(problem: LearningProblem) -> LearningEquations:
 
 @derived_once(*EQUATION_ROOMS, shipped=PLAIN_EQUATIONS)
 def equations_of_any(rule: LearningRule) -> Mapping[str, Any]:
-    """Return :class:`LearningEquations` of any activations: they stay symbols throughout."""
-    # equations that come with the package are read without what derives them
+    """Return the parts of :class:`LearningEquations` for symbolic activations."""
+    # imported here: equations that come with the package are read without the derivation
     from symderiv.learning.derivation.moment_hierarchy import moment_equations
     from symderiv.learning.derivation.rule_equations import (
         CROSS,

@@ -1,4 +1,4 @@
-"""Means of products of activations: which functions of which fields they contain."""
+"""Factors of means of products of activations: which functions of which fields they are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from symderiv.learning.derivation import symbols as s
 class Slot:
     """One factor of a mean: the derivative of order ``order`` of an activation at one field.
 
-    ``biased``: at a field with the bias of its unit; ``family``: of the field's vectors.
+    ``biased``: whether the bias of the unit is added; ``family``: the family of the field's
+    vectors.
     """
 
     teacher: bool
@@ -26,17 +27,19 @@ class Slot:
 
     @property
     def kind(self) -> tuple[bool, int]:
-        """Kind of the function in the slot, whatever its field."""
+        """The function in the slot, whatever its field: teacher or student, and order."""
         return self.teacher, self.order
 
     def identity(self, same_activation: bool) -> tuple[bool, int]:
-        """Return the same where a teacher with the student's activation has its functions."""
+        """Return the kind, with a teacher's counted as a student's if both have the same
+        activation.
+        """
         return self.teacher and not same_activation, self.order
 
 
 def slots(mean: sp.Expr) -> tuple[Slot, ...]:
-    """Return the factors of ``Average(product of activations)``: high derivatives first, students
-    first.
+    """Return the factors of ``Average(product of activations)``, high derivatives first, then
+    students first.
 
     Raises:
         SymderivError: The mean contains something else than activations at fields x_i, y_n.
@@ -63,7 +66,7 @@ def _rank(slot: Slot) -> tuple[int, bool, str, str]:
 
 
 def index_symbol(slot: Slot) -> Any:
-    """Return the index of the slot's field as it occurs in the equations."""
+    """Return the index of the slot's field in the equations."""
     pool = s.TEACHERS if slot.teacher else s.STUDENTS
     return next(index for index in pool if str(index) == slot.index)
 
@@ -83,7 +86,9 @@ _INTEGRALS = {(0, 0): "I_2", (1, 1, 0, 0): "I_4"}
 
 
 def with_integral_names(expression: sp.Expr) -> sp.Expr:
-    """Return the expression with means of that form written I2(x_i, x_j) and I4(x_i, x_j, …)."""
+    """Return the expression with means of activations written as I2(x_i, x_j) and I4(x_i,
+    x_j, …).
+    """
     replaced: dict[sp.Expr, sp.Expr] = {}
     for mean in expression.atoms(s.Average):
         if mean.has(s.LossSlope, s.label):

@@ -1,9 +1,8 @@
 r"""The moments Q^(l), R^(l), T^(l) of the papers: their equations, their Cayley–Hamilton closure.
 
-Q^(l) = Σ_k w_k ρ_k^l Q_k (= J Ω^l J / N), R^(l) = Σ_k w_k ρ_k^(l-1) r_k,
-T^(l) = Σ_k w_k ρ_k^(l-2) t_k and ν_l = Σ_k w_k ρ_k^l. For a teacher that sees the inputs themselves
-R^(l) = J Ω^l B / N and T^(l) = B Ω^l B / N. Q = Q^(1) and R = R^(1) always, T = T^(1) only for such
-a teacher.
+Q^(l) = Σ_k w_k ρ_k^l Q_k (= J Ω^l J / N), R^(l) = Σ_k w_k ρ_k^(l-1) r_k, T^(l) = Σ_k w_k ρ_k^(l-2)
+t_k and ν_l = Σ_k w_k ρ_k^l. For a teacher that sees the inputs themselves R^(l) = J Ω^l B / N and
+T^(l) = B Ω^l B / N. Q = Q^(1) and R = R^(1) hold always, T = T^(1) only for such a teacher.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def definition(moment: sp.Indexed) -> sp.Expr:
 
 
 def _with_moments(expression: sp.Expr) -> sp.Expr:
-    """Return sums over eigenvalues of w_k ρ_k^e times an overlap, written as moments."""
+    """Return an expression with sums over eigenvalues of w_k ρ_k^e times an overlap as moments."""
     return map_terms(expression, _moment)
 
 
@@ -102,8 +101,7 @@ def _moment(term: Term) -> Term:
 def moment_equations(
     student_overlap_rate: sp.Expr, cross_overlap_rate: sp.Expr
 ) -> tuple[MomentEquations, tuple[steps.LearningStep, ...]]:
-    """Return the moment hierarchy, from the equations of the eigenspaces, and the steps that lead
-    to it.
+    """Return the moment hierarchy derived from the equations of the eigenspaces, and its steps.
 
     Args:
         student_overlap_rate: dQ_k,ij/dα.
@@ -132,9 +130,7 @@ def moment_equations(
 
 
 def _closed(moment: sp.Expr) -> sp.Expr:
-    """Close the hierarchy: every eigenvalue is a root of ∏_k (ρ - ρ_k): ρ^L in terms of lower
-    powers, summed.
-    """
+    """Return a highest moment in terms of lower ones, by ∏_k (ρ - ρ_k) = 0 at every eigenvalue."""
     lower = -sp.Sum(closure[s.l] * s.eigenvalue[s.k] ** s.l, (s.l, 0, s.L - 1))
     return _with_moments(spread(_replace_highest_power(definition(moment), lower)))
 

@@ -4,8 +4,8 @@ Vectors move as the statement of a rule says (:mod:`symderiv.statement.stated_mo
 
     dw_a/dα = Σ_e D_ae w_e,   d(w_a·w_b)_k/dα = Σ_e D_ae (w_e·w_b)_k + (a ↔ b) + ρ_k Γ_ab,
 
-here with all units of a family at a time. Steps of cN examples are a map, to which D O Dᵀ is added;
-students that keep Q_ii are rescaled after each step, which takes back half of what Q_ii grew by.
+here for all units of a family at once. Steps of cN examples are a map, with D O Dᵀ in addition;
+students with fixed Q_ii are rescaled after each step, which removes half of the growth of Q_ii.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, at, contract, map_terms, spread
 
 BATCH = sp.Symbol("batch_ratio", real=True)
-"""c: examples of a step over input dimension."""
+"""The ratio c of examples in a step to the input dimension."""
 GRADIENT_SIZE = sp.Symbol("gradient_size", positive=True)
-"""Root mean square of the step."""
+"""The root mean square of the step."""
 SEEN = sp.IndexedBase(sp.Symbol("seen_eigenvalue", real=True))
-"""The eigenvalues of inputs with the student's noise, until they are written out."""
+"""The eigenvalues of noisy inputs as the student sees them, before they are written out."""
 STRETCH = sp.IndexedBase(sp.Symbol("stretch", real=True))
 """The relative growth of Q_ii without the constraint."""
 
 Rates = Mapping[sp.Indexed, sp.Expr]
-"""Rates by what they are of."""
+"""Rates by the quantities that they change."""
 
 Drifts = Mapping[str, Mapping[str, sp.Expr]]
-"""D of every family that moves along every other: students "J", velocities "U", teachers "B".
+"""The drift D of each moving family along each other one: students "J", velocities "U", teachers
+"B".
 
-In i and j, or in i and n along teachers; a part that is of a component of the data has its letter
-d, and stands for its mean over components.
+It is in i and j, or in i and n along teachers; a part that depends on a component of the data has
+the letter d and stands for the mean over components.
 """
 
 
@@ -43,9 +44,9 @@ class Motion:
     """Motion of the order parameters, for one component of the data.
 
     Attributes:
-        rates: dα-derivatives of all fields of the state, or what one step adds to them, in the
-            order of the state; in A, B, Γ and the gradients of output weights and biases.
-        before: What they use besides, in the order in which it is worked out.
+        rates: The derivatives by α of all fields of the state, or their changes in a step, in the
+            order of the state, in terms of A, B, Γ and the gradients of output weights and biases.
+        before: Auxiliary quantities in the rates, in the order of their computation.
         by_steps: Whether the rates are changes in a step.
     """
 
@@ -55,9 +56,9 @@ class Motion:
 
 
 def state_overlap(first: str, second: str) -> sp.Indexed:
-    """Return the field of a state that holds the overlaps of two families in an eigenspace.
+    """Return the field of the state with the overlaps of two families in an eigenspace.
 
-    A teacher is held as ρ_k B, with the eigenvalue of the component of the data that it is of.
+    Teachers are stored as ρ_k B, with the eigenvalue of a component of the data.
     """
     if first == "B":
         return s.overlap(first, second)[s.c, s.d, s.k, s.i, s.j]
@@ -69,13 +70,13 @@ def state_overlap(first: str, second: str) -> sp.Indexed:
 def overlap_rate(
     first: str, second: str, drifts: Drifts, noise: sp.Expr, by_steps: bool = False
 ) -> sp.Expr:
-    """Return what happens to the overlaps of two families in an eigenspace.
+    """Return the rate of the overlaps of two families in an eigenspace, or their change in a step.
 
     Args:
         first, second: The families, of units i and j, or i and n of teachers.
-        drifts: D.
-        noise: ρ_k Γ of the two, the mean over components left out.
-        by_steps: Whether a step is of order one, so that the product of two motions counts.
+        drifts: The drifts D.
+        noise: ρ_k Γ of the two families for one component.
+        by_steps: Whether steps are of order one, so that products of two drifts count.
     """
     last = s.n if second == "B" else s.j
     total = noise
@@ -97,7 +98,7 @@ def overlap_rate(
 
 
 def _in_order(expression: sp.Expr) -> sp.Expr:
-    """Return an expression with the letters of symmetric overlaps in their order."""
+    """Return an expression with the indices of symmetric overlaps in one order."""
     turned = {}
     for element in expression.atoms(sp.Indexed):
         families = s.families_of(element.base)
@@ -120,7 +121,7 @@ def _sum(value: sp.Expr, letter: sp.Idx) -> sp.Expr:
 
 
 def _overlap(first: str, second: str, i: sp.Idx, j: sp.Idx) -> sp.Expr:
-    """Return an overlap by what a state holds: of a teacher that moves others, component d."""
+    """Return an overlap in terms of the fields of the state; component d for moving teachers."""
     if (first, second) == ("B", "B"):
         held = s.teacher_overlap[s.c, s.d, s.k, j, i]
         return held / (s.eigenvalue[s.c, s.k] * s.eigenvalue[s.d, s.k])
@@ -155,13 +156,13 @@ def one_component(expression: sp.Expr) -> sp.Expr:
 
 
 def on_the_sphere(rates: Rates, length: sp.Expr, pairs: Sequence[tuple[str, str]]) -> Motion:
-    """Return the motion of students that are rescaled after each step so that Q_ii stays.
+    """Return the motion of students that are rescaled after each step to keep Q_ii.
 
-    The factor (1 + x)^(-1/2) takes x/2 of a vector back, with x what Q_ii would grow by over Q_ii.
+    Rescaling by (1 + x)^(-1/2) removes x/2 of a vector, where x is the relative growth of Q_ii.
 
     Args:
-        rates: As they would be, in order.
-        length: Q_ij.
+        rates: The rates without rescaling, in the order of the state.
+        length: Q_ij in terms of the overlaps of the eigenspaces.
         pairs: The families whose overlaps are followed.
     """
     student = one_component(state_overlap("J", "J"))

@@ -1,7 +1,7 @@
-"""A learning rule stated for a few units with functions that have names only.
+"""A learning rule stated for a few units, with symbols in place of activations and loss.
 
-Activations and the loss stay names, and so do all numbers of the rule. What follows from such a
-statement holds for all activations and losses, and by exchanges of units for all numbers of them.
+All numbers of the rule are symbols, too. Equations derived from such a statement hold for all
+activations and losses and, as units are exchangeable, for all numbers of units.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from symderiv.statement.stated_problem import Descent, Statement, Update
 from symderiv.statement.vector_expressions import SlowVector
 
 FEW = {"K": 4, "M": 2}
-"""The numbers of units that stand for any number: means have four units of the student at most,
+"""The numbers of units that represent any number: means contain at most four units of the student,
 free ones included, and two of the teacher."""
 
 Unit = tuple[str, int]
-"""The range of a unit, "K" or "M", and its number from 0."""
+"""A unit: its range, "K" or "M", and its number from 0."""
 
 _X = sp.Symbol("x", real=True)
 
@@ -37,7 +37,7 @@ _X = sp.Symbol("x", real=True)
 class NamedLoss(sp.Function):  # type: ignore[misc]
     """``NamedLoss(a, b, s, t)``: ℓ differentiated a times by s and b times by t, at outputs.
 
-    Where the target is the sign of a sum, t is the sum.
+    If the target is the sign of a sum, t is the sum.
     """
 
     nargs = 4
@@ -45,7 +45,7 @@ class NamedLoss(sp.Function):  # type: ignore[misc]
 
     @classmethod
     def eval(cls, a: sp.Expr, b: sp.Expr, s_: sp.Expr, t: sp.Expr) -> sp.Expr | None:
-        """Name a target that is the sign of a sum by the sum."""
+        """Replace a target that is the sign of a sum by the sum."""
         signs = t.atoms(sp.sign)
         if not signs:
             return None
@@ -59,7 +59,7 @@ class NamedLoss(sp.Function):  # type: ignore[misc]
 
 
 class _NamedActivation:
-    """An activation that is a name."""
+    """An activation as an undefined function."""
 
     def __init__(self, function: type[s.StudentActivation]) -> None:
         self.expression = function(0, _X)
@@ -73,10 +73,10 @@ class NamedRule:
     """A rule as a statement for a few units.
 
     Args:
-        rule: Which features there are.
+        rule: The rule with its features.
         statement: The statement.
-        entries: What symbols of the statement are entries of.
-        sizes: So many students "K" and teachers "M".
+        entries: The array entries that symbols of the statement stand for.
+        sizes: The numbers of students "K" and teachers "M".
     """
 
     rule: LearningRule
@@ -98,9 +98,9 @@ class NamedRule:
 
     @property
     def in_updates(self) -> tuple[str, ...]:
-        """The numbers of the rule's own lines that move vectors at every step, whatever the loss.
+        """The numbers in the rule's own lines that change vectors at every step, whatever the loss.
 
-        A batch of b examples is one step, so that they count once in b examples.
+        As a batch of b examples is one step, they act once in b examples.
         """
         updates = (line for line in self.statement.lines if isinstance(line, Update))
         texts = {
@@ -114,11 +114,11 @@ class NamedRule:
 
     @property
     def descent(self) -> Descent:
-        """The line that says which loss descends."""
+        """The line that states the descent of the loss."""
         return next(line for line in self.statement.lines if isinstance(line, Descent))
 
     def in_arrays(self, expression: sp.Expr) -> sp.Expr:
-        """Return what is averaged over in entries of arrays, products multiplied out.
+        """Return an averaged expression in terms of array entries, with products expanded.
 
         Slopes of a quadratic loss are written out, as they are linear in the outputs. Fields of
         inputs with the student's noise are named as those of the inputs.
@@ -148,7 +148,7 @@ class NamedRule:
         ]
 
     def _products(self, expression: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
-        """Return entries of arrays for products w·v/N of vectors."""
+        """Return the array entries that stand for the products w·v/N in an expression."""
         products = {}
         meaning = self.statement.symbols.meaning
         for symbol in expression.free_symbols:
@@ -162,7 +162,7 @@ class NamedRule:
 
     @property
     def _label(self) -> sp.Expr | None:
-        """The sign that is taught."""
+        """The sign that is the label; None if the target is a sum."""
         if self.rule.target == "sum":
             return None
         (label,) = self.statement.observables["error"].atoms(sp.sign)
@@ -173,8 +173,8 @@ def named_rule(rule: LearningRule, sizes: Mapping[str, int] = FEW) -> NamedRule:
     """Return a rule as a statement with named functions and parameters.
 
     Args:
-        rule: Which features there are.
-        sizes: So many students "K" and teachers "M".
+        rule: The rule with its features.
+        sizes: The numbers of students "K" and teachers "M".
     """
     P = Language("full")
     entries: dict[sp.Symbol, sp.Expr] = {}
@@ -240,7 +240,7 @@ def _sizes(P: Language, rule: LearningRule) -> dict[str, sp.Expr]:
 
 
 def judged_and_taught(error: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """Return what the student is judged by, and what is taught, from (s - t)²/2."""
+    """Return the student's output and the target in an error (s - t)²/2."""
     (square,) = error.atoms(sp.Pow) & set(sp.Mul.make_args(error))
     terms = sp.Add.make_args(square.base)
     student = sp.Add(*(term for term in terms if not term.has(s.TeacherActivation)))

@@ -1,4 +1,4 @@
-"""Derivatives through the outputs of student and teacher, where a loss has its slopes by names."""
+"""Derivatives through the outputs of student and teacher in slopes of a symbolic loss."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from symderiv.learning.derivation.indexed_sums import derivative, spread
 
 @dataclass(frozen=True)
 class Outputs:
-    """Outputs for an example.
+    """The outputs for an example.
 
     Attributes:
-        student: s, of the units that are kept in this example.
-        target: What slopes of the loss by t differentiate by: t, or the sum whose sign is in it.
+        student: s, with the units that are kept in this example.
+        target: The variable t in slopes of the loss: the target, or the sum whose sign is taken.
     """
 
     student: sp.Expr
@@ -26,13 +26,13 @@ class Outputs:
         """Return the derivative by a field or a weight, also through the slopes of the loss.
 
         Args:
-            expression: The expression of one example, no mean.
+            expression: An expression for one example, without means.
             variable: x_i, y_n, v_i or b_i.
         """
         return derivative(expression, variable) + self._through(expression, variable)
 
     def _through(self, expression: sp.Expr, variable: sp.Indexed) -> sp.Expr:
-        """Return the part that comes from s and t in the slopes of the loss."""
+        """Return the part of the derivative through s and t in the slopes of the loss."""
         student, target = (derivative(each, variable) for each in (self.student, self.target))
         total = sp.Integer(0)
         for slope in sorted(expression.atoms(s.LossSlope), key=sp.default_sort_key):

@@ -1,8 +1,8 @@
 r"""Price's rule on sums of means: derivatives by the covariances of the fields.
 
-For jointly Gaussian fields z_a with covariances C_ab = C_ba, ∂⟨f⟩/∂C_ab = ⟨∂²f/∂z_a∂z_b⟩ for
-a ≠ b and half of that for a = b. A mean that names the fields x_p and x_q is a function of Q_pp,
-Q_pq and Q_qq, also where p = q: its derivative is then that of two fields that coincide.
+For jointly Gaussian fields z_a with covariances C_ab = C_ba, ∂⟨f⟩/∂C_ab = ⟨∂²f/∂z_a∂z_b⟩ for a ≠ b
+and half of that for a = b. A mean that names the fields x_p and x_q is a function of Q_pp, Q_pq and
+Q_qq, also where p = q: its derivative is then that for two coinciding fields.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from symderiv.learning.derivation.network_outputs import Outputs
 
 
 def by_covariance(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> sp.Expr:
-    """Return the derivative by Q_ij (one variable with Q_ji) or R_in, sums carried out where they
-    can be.
+    """Return the derivative by Q_ij (one variable with Q_ji) or R_in, with sums carried out where
+    possible.
 
     Args:
         expression: A sum of terms with one mean each, whose fields are x_p and y_m.
@@ -64,7 +64,7 @@ def by_weight(expression: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> sp
 
 
 def _slopes(factor: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> Iterator[sp.Expr]:
-    """Price's rule for one mean: a summand for each pair of its fields."""
+    """Yield the derivative of one mean by Price's rule, a summand for each pair of its fields."""
     means = factor.atoms(s.Average)
     if not means:
         return
@@ -89,7 +89,9 @@ def _slopes(factor: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> Iterator
 
 
 def _slope_of_all_fields(function: sp.Expr, variable: sp.Indexed, outputs: Outputs) -> sp.Expr:
-    """Price's rule for the mean of a function of the outputs, and so of all fields at once."""
+    """Return the derivative by Price's rule of the mean of a function of the outputs, so of all
+    fields.
+    """
     i, j = variable.indices
     if variable.base == s.R:
         return s.Average(outputs.by(outputs.by(function, s.x[i]), s.y[j]))
@@ -115,7 +117,7 @@ def _by_variable(first: sp.Indexed, second: sp.Indexed, variable: sp.Indexed) ->
 
 
 def settled(expression: sp.Expr) -> sp.Expr:
-    """Write terms with a Kronecker delta of free indices with one of the two only."""
+    """Return terms with a Kronecker delta of free indices rewritten with only one of the two."""
 
     def rule(term: Term) -> Term:
         rest, deltas = term.factor, sp.Integer(1)
@@ -131,12 +133,12 @@ def settled(expression: sp.Expr) -> sp.Expr:
 def prove_first_layer(
     mean_loss: sp.Expr, student: sp.Expr, teacher: sp.Expr, outputs: Outputs
 ) -> None:
-    """A_ij = (1 + δ_ij) ∂⟨ε⟩/∂Q_ij and B_in = ∂⟨ε⟩/∂R_in, with both sides written out.
+    """Prove A_ij = (1 + δ_ij) ∂⟨ε⟩/∂Q_ij and B_in = ∂⟨ε⟩/∂R_in, with both sides written out.
 
     Args:
-        mean_loss: ⟨ε⟩, by means of products of activations.
+        mean_loss: ⟨ε⟩ in terms of means of products of activations.
         student: A_ij, the mean of the second derivatives of the loss by x_i and x_j.
-        teacher: B_in, that by x_i and y_n.
+        teacher: B_in, the mean of those by x_i and y_n.
         outputs: The outputs of the example.
 
     Raises:
@@ -151,7 +153,7 @@ def prove_second_layer(mean_loss: sp.Expr, gradient: sp.Expr, outputs: Outputs) 
     """Prove that the mean of ∂ε/∂v_i is the derivative of ⟨ε⟩ by v_i.
 
     Raises:
-        SymderivError: It is not.
+        SymderivError: They differ.
     """
     by_price = by_weight(mean_loss, s.v[s.i], outputs)
     _agree(s.Average(s.output_force[s.i]), by_price, gradient)
@@ -161,7 +163,7 @@ def prove_biases(mean_loss: sp.Expr, force: sp.Expr, outputs: Outputs) -> None:
     """Prove that the mean force is the derivative of ⟨ε⟩ by b_i.
 
     Raises:
-        SymderivError: It is not.
+        SymderivError: They differ.
     """
     _agree(s.Average(s.F[s.i]), by_weight(mean_loss, s.bias[s.i], outputs), force)
 

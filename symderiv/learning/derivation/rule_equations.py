@@ -1,7 +1,7 @@
 """Equations that follow from the statement of a learning rule, one family of units at a time.
 
-The equations of a few units (:mod:`symderiv.statement.stated_motion`) are taken as they are; their
-coefficients are summed over all units and get names, A, B and Γ, in which overlaps move.
+The equations of a few units come from :mod:`symderiv.statement.stated_motion`; their coefficients
+are summed over all units and get the names A, B and Γ, in which the motion of overlaps is written.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from symderiv.statement.vector_expressions import SlowVector
 
 @lru_cache(maxsize=8)
 def equations_of(rule: LearningRule) -> RuleEquations:
-    """Return what follows from a rule, part by part.
+    """Return the equations that follow from a rule, part by part.
 
     Raises:
         InputError: The rule asks for two motions at once.
@@ -57,12 +57,12 @@ CROSS = sp.Sum(s.weight[s.k] * s.cross_overlap[s.k, s.i, s.n], (s.k, 0, s.L - 1)
 
 
 def one_of_all(drift: sp.Expr) -> sp.Expr:
-    """Return what of a drift is the same for all examples."""
+    """Return the terms of a drift that are the same for all components of the data."""
     return sp.Add(*(term for term in sp.Add.make_args(drift) if not term.has(s.d)))
 
 
 def _of_its_component(term: Term) -> Term:
-    """Return a term of an example of the component c in place of a mean over components."""
+    """Return a term for an example of component c in place of the mean over components."""
     limits = tuple(limit for limit in term.limits if limit[0] not in s.COMPONENTS)
     if len(limits) == len(term.limits):
         return term
@@ -71,7 +71,7 @@ def _of_its_component(term: Term) -> Term:
 
 
 def written_out(rate: sp.Expr) -> sp.Expr:
-    """Return a rate with ρ_k + σ_x² for the eigenvalues of what the student sees."""
+    """Return a rate with ρ_k + σ_x² for the eigenvalues of noisy inputs."""
     return rate.xreplace(
         {
             each: s.eigenvalue[each.indices] + s.input_noise**2
@@ -97,11 +97,12 @@ def _one_motion(rule: LearningRule) -> None:
 
 @dataclass(frozen=True)
 class Gain:
-    """The factor of −η with which an example moves students along other vectors.
+    """The coefficient of −η with which an example moves students along other vectors.
 
     Attributes:
         family: The other vectors.
-        of_all: Whether they move along them as they are; else along what their fields see.
+        of_all: Whether they move along these vectors themselves; else along the vectors times the
+            input covariance.
         value: The value for one example, in the indices i and j, or i and n.
     """
 
@@ -111,12 +112,12 @@ class Gain:
 
     @property
     def name(self) -> sp.IndexedBase:
-        """The array of its mean."""
+        """The array of the mean coefficient."""
         return s.drift(self.family, self.of_all)
 
     @property
     def letters(self) -> tuple[sp.Idx, sp.Idx]:
-        """The units."""
+        """The indices of the two units."""
         return s.i, s.n if self.family == "B" else s.j
 
 
@@ -133,19 +134,21 @@ class RuleEquations:
 
     @cached_property
     def units(self) -> dict[str, tuple[SlowVector, ...]]:
-        """The vectors by family, ``F`` those that gain the steps down the gradient."""
+        """The vectors by family; ``F`` has those to which the steps of gradient descent
+        are added.
+        """
         families = self.named.families()
         velocity = self.named.descent.velocity
         return {**families, "F": tuple(velocity.get(each, each) for each in families["J"])}
 
-    # what an example gives
+    # quantities of one example
 
     def of_all(self, value: sp.Expr) -> sp.Expr:
-        """Return something that belongs to no unit, summed over all units."""
+        """Return an expression without free units, summed over all units."""
         return summed(self.named.in_arrays(value), (), self.named.sizes).lettered({})
 
     def of_one(self, value: sp.Expr) -> sp.Expr:
-        """Return something that belongs to the first student, as of student i."""
+        """Return an expression for the first student, generalised to student i."""
         first = ("K", 0)
         return summed(self.named.in_arrays(value), (first,), self.named.sizes).lettered(
             {first: s.i}
@@ -160,7 +163,7 @@ class RuleEquations:
 
     @cached_property
     def force(self) -> sp.Expr:
-        """F_i = ∂ℓ/∂x_i."""
+        """The force F_i = ∂ℓ/∂x_i."""
         first = self.units["F"][0]
         inputs = {
             each.name: value for each, value in self.equations.step.vectors[first].inputs.items()
@@ -171,12 +174,12 @@ class RuleEquations:
 
     @cached_property
     def error(self) -> sp.Expr:
-        """ε_g."""
+        """The generalisation error ε_g."""
         return mean_over_example(self.of_all(self.equations.observables["error"]))
 
     @cached_property
     def mean_loss(self) -> sp.Expr:
-        """⟨ε⟩."""
+        """The mean loss ⟨ε⟩."""
         return mean_over_example(self.of_all(self.named.descent.loss))
 
     @cached_property
@@ -185,38 +188,38 @@ class RuleEquations:
         return self.named.descent.rates[self.units["J"][0]]
 
     def _drift(self, along: SlowVector, inputs: str) -> sp.Expr:
-        """Return what −η multiplies in the drift of the first student."""
+        """Return the coefficient of −η in the drift of the first student."""
         drift = self.equations.drift[self.units["F"][0]].get((inputs, along), sp.S.Zero)
         return self.named.in_arrays(-drift / self.rate)
 
     @cached_property
     def gradients(self) -> tuple[sp.Expr, sp.Expr]:
-        """A_ij and B_in."""
+        """The coefficients A_ij and B_in."""
         slopes = self.student_slope, self.teacher_slope
         student, teacher = (pair_written_out(mean_over_example(each)) for each in slopes)
         return student, teacher
 
     @cached_property
     def student_slope(self) -> sp.Expr:
-        """∂F_i/∂x_j of an example."""
+        """The slope ∂F_i/∂x_j for an example."""
         first, second, *_ = self.units["J"]
         return paired(self._drift(second, "x"), self._drift(first, "x"), self.named.sizes)
 
     @cached_property
     def teacher_slope(self) -> sp.Expr:
-        """∂F_i/∂y_n of an example."""
+        """The slope ∂F_i/∂y_n for an example."""
         units = ("K", 0), ("M", 0)
         value = summed(self._drift(self.units["B"][0], "x"), units, self.named.sizes)
         return value.lettered(dict(zip(units, (s.i, s.n), strict=True)))
 
     @cached_property
     def forces_squared(self) -> sp.Expr:
-        """F_i F_j of an example."""
+        """The product of forces F_i F_j for an example."""
         same, different = (self.noise_between(other, "x") for other in (0, 1))
         return paired(different, same, self.named.sizes)
 
     def noise_between(self, other: int, inputs: str) -> sp.Expr:
-        """Return what η² multiplies in the noise of the first student and another, N over b."""
+        """Return the noise of the first student and another over η², with batches over η² N/b."""
         first, second = self.units["F"][0], self.units["F"][other]
         noise = self.equations.noise_of(first, second).get(inputs, sp.S.Zero)
         return self.named.in_arrays(noise / self.rate**2 * (self._batch or 1))
@@ -227,14 +230,14 @@ class RuleEquations:
 
     @cached_property
     def noise(self) -> sp.Expr:
-        """Γ_ij."""
+        """The noise Γ_ij."""
         return mean_over_example(self.forces_squared)
 
     # motion
 
     @cached_property
     def named_rate(self) -> sp.Expr:
-        """The learning rate, the root mean square of a step by its name."""
+        """The learning rate, with the root mean square of a step as a symbol."""
         return s.eta / GRADIENT_SIZE if self.rate.has(*self._averages) else self.rate
 
     @cached_property
@@ -243,10 +246,10 @@ class RuleEquations:
 
     @property
     def _seen(self) -> sp.Expr:
-        """ρ_k of the inputs as the student sees them, of component d.
+        """The eigenvalues ρ_k of the inputs as the student sees them, of component d.
 
         Raises:
-            SymderivError: What follows from their noise is not what follows from inputs.
+            SymderivError: The noise of the inputs does not act as a part of their covariance.
         """
         if not self.named.rule.input_noise:
             return s.eigenvalue[s.d, s.k]
@@ -260,7 +263,7 @@ class RuleEquations:
 
     @cached_property
     def drifts(self) -> dict[str, dict[str, sp.Expr]]:
-        """D of every family that moves."""
+        """The drifts D of all moving families."""
         drifts: dict[str, dict[str, sp.Expr]] = {}
         for name, members in self.units.items():
             drift = self.equations.drift.get(members[0], {}) if name != "F" else {}
@@ -282,16 +285,16 @@ class RuleEquations:
         return drifts
 
     def _two(self, family: str) -> tuple[SlowVector, ...]:
-        """Return the vector of the first unit, and that of another one."""
+        """Return the vectors of the first two units of a family."""
         return tuple(each for each in self.named.statement.vectors if each.family == family)[:2]
 
     def _of_all_units(self, family: str, same: sp.Expr, different: sp.Expr) -> sp.Expr:
-        """Return what moves the first unit along vectors of a family, in i and j, or i and n.
+        """Return the coefficient of the first unit's motion along a family, in i and j, or i and n.
 
         Args:
             family: The family of the vectors that it moves along.
-            same: Along that of the first unit, written out for a few.
-            different: Along that of another one.
+            same: The coefficient along the first unit's vector, written out for a few units.
+            different: The coefficient along another unit's vector.
         """
         if family != "B":
             return paired(different, same, self.named.sizes)
@@ -300,7 +303,7 @@ class RuleEquations:
         return value.lettered(dict(zip(units, (s.i, s.n), strict=True)))
 
     def _descending(self, rate: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-        """Return what −η multiplies in a rate of drift, and the rest."""
+        """Return the coefficient of −η in a drift, and the rest of the drift."""
         terms = sp.Add.make_args(self.named.in_arrays(rate))
         down = sp.Add(*(term for term in terms if term.has(s.eta)))
         rest = sp.Add(*(term for term in terms if not term.has(s.eta)))
@@ -308,14 +311,15 @@ class RuleEquations:
 
     @property
     def mover(self) -> str:
-        """The family that gains the steps down the gradient."""
+        """The family to which the steps of gradient descent are added."""
         return self.units["F"][0].family
 
     @cached_property
     def gains(self) -> tuple[Gain, ...]:
-        """Motion of students along vectors other than those of their inputs and teachers.
+        """Motion of students along vectors other than in the coefficients A and B.
 
-        It stays empty for a rule that descends a function of these fields alone.
+        It is empty for a rule that descends a function of the fields of students and teachers
+        alone.
         """
         first, gains = self.units["F"][0], []
         drift = self.equations.drift[first]
@@ -335,7 +339,7 @@ class RuleEquations:
 
     @cached_property
     def further(self) -> tuple[tuple[sp.Indexed, sp.Expr], ...]:
-        """The means of these, by their names."""
+        """The mean coefficients of these motions, by name."""
         return tuple(
             (each.name[each.letters], pair_written_out(mean_over_example(each.value)))
             for each in self.gains
@@ -343,7 +347,7 @@ class RuleEquations:
 
     @cached_property
     def sums(self) -> tuple[tuple[sp.Indexed, sp.Expr], ...]:
-        """Covariances and products of vectors that means may need besides Q, R and T."""
+        """Covariances and products of vectors that means may need in addition to Q, R and T."""
         families = [name for name in self.units if name not in ("F", "U")]
         pairs = itertools.combinations_with_replacement(families, 2)
         sums = []
@@ -359,7 +363,7 @@ class RuleEquations:
 
     @cached_property
     def _added(self) -> sp.Expr:
-        """The noise of two vectors that gain the steps."""
+        """The noise of two vectors to which the steps are added."""
         noise = self.named_rate**2 * s.Gamma[s.d, s.i, s.j] * self._seen
         if self._batch is not None:
             noise /= self._batch
@@ -386,7 +390,7 @@ class RuleEquations:
 
     @cached_property
     def overlaps(self) -> dict[sp.Indexed, sp.Expr]:
-        """The rates of all overlaps, for several components of the data."""
+        """The rates of all overlaps, for data of several components."""
         return {
             state_overlap(*pair): overlap_rate(
                 *pair,
@@ -399,7 +403,7 @@ class RuleEquations:
 
     @cached_property
     def changes(self) -> dict[sp.Indexed, sp.Expr]:
-        """N times what one example adds to overlaps, as N tends to infinity, not averaged."""
+        """The changes of overlaps by one example, times N, for N to infinity, not averaged."""
         moving = self.mover
         steady = {
             name: {e: one_of_all(drift) for e, drift in drifts.items()}
@@ -441,12 +445,14 @@ class RuleEquations:
         return {name: mean_over_example(self.slope_by(name)) for name in self._gradients}
 
     def slope_by(self, name: str) -> sp.Expr:
-        """Return the derivative of the loss of an example by the scalar of student i."""
+        """Return the derivative of the loss of an example by a scalar of student i."""
         return self.of_one(self._gradients[name][1])
 
     @cached_property
     def _gradients(self) -> dict[str, tuple[sp.Expr, sp.Expr]]:
-        """The learning rate and the derivative of the loss of scalars that descend, by name."""
+        """The learning rate and the derivative of the loss, for each scalar that
+        descends, by name.
+        """
         descent, names = self.named.descent, self.named.statement.symbols.scalars
         firsts: dict[str, sp.Symbol] = {}
         for u in descent.rates:
@@ -493,7 +499,7 @@ class RuleEquations:
         """The root mean square of a step.
 
         Raises:
-            SymderivError: It is not that of the forces.
+            SymderivError: It differs from that of the forces.
         """
         (average,) = self._averages
         square = mean_over_example(self.of_all(self.equations.averages[average]))

@@ -1,4 +1,4 @@
-"""Writes the equations that come with the package; ``make kernels`` does it."""
+"""Write the equations that come with the package; ``make kernels`` does it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symderiv.learning.derivation.learning_equations import (
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.learning.rule.loss import loss
 
-#: Plain descent, every rule that one key makes another one, and the stated keys together.
+#: Plain descent, every rule that differs from it by one key, and the stated keys together.
 SHIPPED = (
     PLAIN,
     *(LearningRule(loss=loss(name)) for name in NAMED if name != "squared"),

@@ -1,6 +1,6 @@
-"""The steps of a derivation: what was done, to which expressions, with which result.
+"""The steps of a derivation: operations with the expressions before and after.
 
-No words and no LaTeX: those are the narrator's. ``of`` is always the quantity that a step is about,
+Words and LaTeX are added by the narrator. ``of`` is always the quantity that a step is about,
 ``value`` what it is equal to after the step.
 """
 
@@ -37,16 +37,16 @@ class NoisyInputs(Equality):
 
 
 class NoiseDefined(Equality):
-    """The mean of a noise that is drawn for an example; its square is one, or it is its square."""
+    """The mean of a noise drawn for an example; its square is 1, or itself."""
 
 
 class MomentNamed(Equality):
-    """A moment or cumulant of a noise got a name."""
+    """A name was given to a moment or cumulant of a noise."""
 
 
 @dataclass(frozen=True)
 class LossDefined:
-    """The loss of an example, in δ where it depends on that alone, and the generalisation error."""
+    """The loss of an example, in terms of δ if that suffices, and the generalisation error."""
 
     loss: sp.Expr
     error: sp.Expr
@@ -61,10 +61,10 @@ class ForceFound:
     """The derivative of the loss by a field.
 
     Attributes:
-        force: Its name.
-        derivative: What it is.
+        force: The name of the force.
+        derivative: The derivative that it is.
         factored: The derivative by the chain rule, with the slope of the loss as one factor.
-        value: Written out.
+        value: The force written out.
     """
 
     force: sp.Expr
@@ -78,9 +78,9 @@ class Updated:
     """One step of gradient descent on a weight.
 
     Attributes:
-        weight: Before the step.
-        descended: After it, with the gradient not carried out.
-        value: The same with the gradient.
+        weight: The weight before the step.
+        descended: The weight after the step, with the gradient as a derivative.
+        value: The weight after the step, with the gradient written out.
     """
 
     weight: sp.Expr
@@ -89,15 +89,15 @@ class Updated:
 
 
 class Recognised(Equality):
-    """Sums were given the names that they define."""
+    """Sums were replaced by the names that they define."""
 
 
 class UpdateNoiseAveraged(Equality):
-    """The mean of a change over the noise of the update."""
+    """A change was averaged over the noise of the update."""
 
 
 class Ordered(Equality):
-    """The part of order 1/N of a change: with Δα = 1/N a derivative by α."""
+    """The part of order 1/N of a change was taken: with Δα = 1/N a derivative by α."""
 
 
 class SquareAveraged(Equality):
@@ -131,7 +131,7 @@ class Stein:
 
     Attributes:
         of: The mean.
-        sums: What it is equal to.
+        sums: The sums that add up to the mean.
         coefficients: The names of the means of derivatives in it.
     """
 
@@ -154,8 +154,8 @@ class GradientsProved:
 
     Attributes:
         second: The name of the first coefficient and the mean of second derivatives that it is.
-        factor: What the derivative by Q_ij is multiplied by to give the first coefficient.
-        gradient: That derivative.
+        factor: The factor between the derivative by Q_ij and the first coefficient.
+        gradient: The derivative by Q_ij.
         teacher: The second coefficient and the derivative by R_in.
     """
 
@@ -170,7 +170,7 @@ class InputPower:
     """The squared length of the input in an eigenspace, by Wick's rule.
 
     Attributes:
-        of: Its name.
+        of: The symbol of the squared length.
         mean: Its mean.
         variance: Its variance.
     """
@@ -212,7 +212,7 @@ class ForceAveraged:
 
     Attributes:
         of: The mean force.
-        value: Written out.
+        value: The mean force written out.
         gradient: The derivative that it is.
     """
 
@@ -226,7 +226,7 @@ class MeanGradient(Equality):
 
 
 class Moved(Equality):
-    """The contribution of a rule to a quantity: its derivative by α, or its change in a step."""
+    """The gradient of the mean loss by a weight, times N."""
 
 
 class Averaged(Equality):
@@ -234,7 +234,7 @@ class Averaged(Equality):
 
 
 class MeansTaken(Equality):
-    """Stein's rule, self-averaging and the name of the noise left no mean in a rate."""
+    """Stein's rule, self-averaging and the name Γ replaced all means in a rate."""
 
 
 class OneComponent(Equality):
@@ -242,7 +242,7 @@ class OneComponent(Equality):
 
 
 class MomentsSummed(Equality):
-    """A sum over the eigenvalues was taken of the rates of the eigenspaces."""
+    """The rates of the eigenspaces were summed over the eigenvalues."""
 
 
 @dataclass(frozen=True)

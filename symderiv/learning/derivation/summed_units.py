@@ -1,10 +1,10 @@
 """Expressions that are written out for a few units, as sums over all units.
 
-A rule treats the units of a family alike, so that what follows from it only changes its letters
-when units are exchanged. An expression of some units is then a sum over how many further units its
-terms contain: those of most of them are summed over all units, coinciding ones included, and what
-that counts too much is left for terms of fewer. Nothing is decided by numbers: functions are names,
-and a product of two of them at one unit is what the product at two becomes there.
+A rule treats the units of a family alike, so that its equations are invariant under exchanges of
+units. Terms of an expression are sorted by the number of further units in them: those with most
+units are summed over all units, coinciding ones included, and the surplus is subtracted from the
+terms with fewer. All of this is symbolic: functions are symbols, and a product of two of them at
+one unit is the product at two units with both set equal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.indexed_sums import Term, free_letter, together
 
 Unit = tuple[str, int]
-"""The range of a unit, "K" or "M", and its number from 0."""
+"""A unit: its range, "K" or "M", and its number from 0."""
 
 _OF_TEACHERS = {"y", "v_teacher", "teacher_biases"}
 _RANGE = {"B": "M"}
@@ -31,18 +31,18 @@ _PREFERRED = {"K": s.p, "M": s.m}
 
 @dataclass(frozen=True)
 class Summed:
-    """A sum over units, piece by piece.
+    """A sum over units as a list of pieces.
 
     Args:
-        pieces: Summands with the units that stand for those that are summed over.
-        sizes: How many units of each range expressions are written out for.
+        pieces: Summands, each with the units that represent summation indices.
+        sizes: The number of units of each range for which expressions are written out.
     """
 
     pieces: tuple[tuple[sp.Expr, tuple[Unit, ...]], ...]
     sizes: Mapping[str, int]
 
     def written(self, renamed: Mapping[Unit, int] | None = None) -> sp.Expr:
-        """Return the sum written out, with other numbers of units in place of some."""
+        """Return the sum written out for a few units, with some units renumbered."""
         return sp.expand(
             sp.Add(
                 *(
@@ -54,7 +54,7 @@ class Summed:
         )
 
     def lettered(self, free: Mapping[Unit, sp.Idx]) -> sp.Expr:
-        """Return the sum with letters in place of numbers."""
+        """Return the sum with indices in place of units."""
         lettered = []
         for summand, bound in self.pieces:
             letters: dict[Unit, sp.Idx] = dict(free)
@@ -70,15 +70,15 @@ class Summed:
 
 
 def summed(expression: sp.Expr, free: Iterable[Unit], sizes: Mapping[str, int]) -> Summed:
-    """Return an expression of some units as a sum over all others.
+    """Return an expression with some free units as a sum over all others.
 
     Args:
-        expression: Written out for a few units, products multiplied out.
-        free: The units that it is an expression of.
-        sizes: How many units of each range it is written out for.
+        expression: An expression written out for a few units, expanded.
+        free: The units that are not summed over.
+        sizes: The number of units of each range for which it is written out.
 
     Raises:
-        SymderivError: Units are not treated alike, or there are more in a term than are written.
+        SymderivError: Units are not exchangeable, or a term needs more units than are written out.
     """
     own, left = set(free), sp.expand(expression)
     pieces: list[tuple[sp.Expr, tuple[Unit, ...]]] = []
@@ -99,12 +99,13 @@ def summed(expression: sp.Expr, free: Iterable[Unit], sizes: Mapping[str, int]) 
 
 
 def paired(different: sp.Expr, same: sp.Expr, sizes: Mapping[str, int]) -> sp.Expr:
-    """Return a coefficient of the units i and j, with δ_ij before what one unit has besides.
+    """Return a coefficient of the units i and j, with the additional diagonal term as a factor of
+    δ_ij.
 
     Args:
-        different: The sum for the units 0 and 1, written out for a few.
-        same: The sum for the unit 0 twice.
-        sizes: How many units it is written out for.
+        different: The coefficient for units 0 and 1, written out for a few units.
+        same: The coefficient for unit 0 with itself.
+        sizes: The number of units of each range for which these are written out.
     """
     first, second = ("K", 0), ("K", 1)
     general = summed(different, (first, second), sizes)
@@ -152,7 +153,9 @@ def _entry(base: sp.IndexedBase, places: tuple[object, ...]) -> sp.Indexed:
 
 
 def _one_of_each(terms: list[sp.Expr], units: tuple[Unit, ...]) -> sp.Expr:
-    """Return one of the terms that differ by exchanges of units, with its share."""
+    """Return one representative of the terms that differ by exchanges of units, suitably
+    weighted.
+    """
     exchanges = list(_exchanges(units))
     waiting, total = list(terms), sp.S.Zero
     while waiting:

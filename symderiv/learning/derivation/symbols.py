@@ -1,4 +1,4 @@
-r"""Names of everything that occurs in the learning equations.
+r"""Symbols of all quantities in the learning equations.
 
 Index letters: ``i, j, p, q, u`` students (range K), ``n, m, o`` teachers (range M), ``k`` distinct
 eigenvalues of the input covariance (range L), ``a`` coordinates inside the eigenspace of one
@@ -23,7 +23,7 @@ TEACHERS = tuple(sp.Idx(name, M) for name in ("n", "m", "o"))
 MODES = tuple(sp.Idx(name, L) for name in ("k", "h"))
 COMPONENTS = tuple(sp.Idx(name, C) for name in ("c", "d"))
 COORDINATES = tuple(sp.Symbol(name, integer=True, positive=True) for name in ("a", "b"))
-# In the order in which sums are written, outermost first (coordinates depend on their mode).
+# Pools are listed in the order of sums, outermost first (coordinates depend on their mode).
 ORDERS = (sp.Idx("l", L),)
 POOLS: tuple[tuple[Any, ...], ...] = (
     COMPONENTS,
@@ -41,7 +41,7 @@ c, d = COMPONENTS
 a, b = COORDINATES
 (l,) = ORDERS
 
-# Sums run over p, q and m; units that an equation is about are called i, j and n.
+# Sums run over p, q and m; free units are i, j and n.
 SUMMED = {STUDENTS: (p, q, j, i, u), TEACHERS: (m, n, o)}
 
 eta, eta_v, kappa, kappa_v, sigma = sp.symbols(
@@ -49,11 +49,11 @@ eta, eta_v, kappa, kappa_v, sigma = sp.symbols(
     real=True,
 )
 full_order = sp.Symbol("full_order", real=True)
-# Of learning rules; see learning_rule.py.
+# Numbers of learning rules; see learning_rule.py.
 label_flip, keep, evaluation_scale, input_noise = (
     sp.Symbol(name, real=True) for name in ("label_flip", "keep", "evaluation_scale", "input_noise")
 )
-# The mean of the sign of a target, and cumulants of 0 or 1, of order 2 to 4 (the first is keep).
+# The mean sign of a target, and cumulants of a 0/1 mask, of order 2 to 4 (the first is keep).
 mean_flip = sp.Symbol("mean_flip", real=True)
 kept_cumulants = tuple(sp.Symbol(f"keep_{n}", real=True) for n in (2, 3, 4))
 eta_b = sp.Symbol("bias_learning_rate", real=True)
@@ -82,7 +82,7 @@ flip = sp.Symbol("flip", real=True)
 # The sign of the teacher's output, where that is the target.
 label = sp.Symbol("label", real=True)
 mask = _base("mask")
-# Mean of the masks of two units, and the probability of a third to be kept if both are.
+# Mean of the masks of two units, and the probability that a third is kept if both are.
 kept_pair = _base("kept_pair")
 third_kept = _base("kept")
 x_mode = _base("x_mode")
@@ -99,7 +99,7 @@ delta = sp.Symbol("delta", real=True)
 # The loss of an example and the generalisation error.
 epsilon = sp.Symbol("epsilon", real=True)
 epsilon_g = sp.Symbol("generalization_error", real=True)
-# Order parameters and what they are made from.
+# Order parameters and their ingredients.
 student_overlap = _base("student_overlap")
 cross_overlap = _base("cross_overlap")
 teacher_overlap = _base("teacher_overlap")
@@ -116,7 +116,7 @@ v = _base("v")
 bias = _base("student_biases")
 teacher_bias = _base("teacher_biases")
 v_teacher = _base("v_teacher")
-# Velocities of output weights and biases, N times those of the update.
+# Velocities of output weights and biases, N times those in the update.
 v_velocity = _base("v_velocity")
 b_velocity = _base("b_velocity")
 A = _base("A")
@@ -134,7 +134,7 @@ _FIELDS = {"J": x, "B": y}
 def in_order(first: str, second: str) -> tuple[str, str]:
     """Return two families of vectors in the order in which arrays have their indices.
 
-    Velocities "U", students "J", families that a rule adds, teachers "B".
+    The order is: velocities "U", students "J", families that a rule adds, teachers "B".
     """
     one, other = sorted((first, second), key=lambda name: (_RANK.get(name, 2), name))
     return one, other
@@ -146,12 +146,12 @@ def field(family: str) -> sp.IndexedBase:
 
 
 def vector(family: str) -> sp.IndexedBase:
-    """Return the array of the coordinates of a family that moves."""
+    """Return the array of the coordinates of a moving family."""
     return {"J": J, "U": U}.get(family) or _base(f"w_{family}")
 
 
 def mode(family: str) -> sp.IndexedBase:
-    """Return the array of the fields of a family that moves, in an eigenspace."""
+    """Return the array of the fields of a moving family in an eigenspace."""
     return {"J": x_mode, "U": u_mode}.get(family) or _base(f"x_{family}_mode")
 
 
@@ -174,7 +174,7 @@ def drift(family: str, of_all: bool) -> sp.IndexedBase:
     """Return the array of the coefficients by which students drift along a family.
 
     Args:
-        family: Its name.
+        family: The name of the family.
         of_all: Whether the drift is the same along all eigenvectors of the inputs; else ρ_k
             multiplies it.
     """
@@ -182,13 +182,13 @@ def drift(family: str, of_all: bool) -> sp.IndexedBase:
 
 
 def gain(family: str) -> sp.IndexedBase:
-    """Return the array of what an example moves students by along a family."""
+    """Return the array of an example's coefficients for students' motion along a family."""
     return _base(f"gain_{family}")
 
 
 @lru_cache(maxsize=1000)
 def families_of(base: sp.IndexedBase) -> tuple[str, ...]:
-    """Return the families whose units the last indices of an array of two of them count."""
+    """Return the families of an array whose last indices count units of two families."""
     return packing.families_of(str(base.label))
 
 

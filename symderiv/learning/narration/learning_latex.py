@@ -17,7 +17,7 @@ from symderiv.learning.derivation.indexed_sums import Limit
 
 @dataclass(frozen=True)
 class _Style:
-    """LaTeX of an array element: positions of the indices below and above the letter."""
+    """The LaTeX style of an array element: positions of the indices below and above the letter."""
 
     letter: str
     lower: tuple[int, ...] = ()
@@ -61,7 +61,7 @@ _STYLES: Mapping[tuple[str, int], _Style] = {
     ("gradient", 3): _Style("g", (0, 2)),
     ("spectral_moment", 1): _Style(r"\nu", (0,)),
     ("closure", 1): _Style("c", (0,)),
-    # overlaps per eigenvalue, those with teachers per component too
+    # overlaps per eigenvalue; those with teachers also per component
     **{
         (f"{name}_overlap", 3): _Style(letter, (0, 1, 2), (), 1)
         for name, letter in (("student", "Q"), ("cross", "r"), ("teacher", "t"))
@@ -97,7 +97,9 @@ _KINDS = {
 
 
 def _of_families(element: sp.Indexed) -> _Style:
-    """Return the style of an array that is named after families of vectors, above its letter."""
+    """Return the style of an array named after families of vectors, whose names go above the
+    letter.
+    """
     kind, *families = str(element.base.label).removesuffix("_of_all").split("_")
     above = "".join(name for name in families if name != "mode")
     if str(element.base.label).endswith("_of_all"):
@@ -140,7 +142,7 @@ _LAST = 9
 
 def _factor_rank(factor: sp.Expr) -> tuple[int, int, str]:
     base = factor.as_base_exp()[0]
-    if base == s.delta:  # stands for a sum
+    if base == s.delta:  # an abbreviation for a sum
         return _LAST, 0, ""
     kinds = (sp.Symbol, sp.Indexed, sp.Function, sp.Add, sp.Sum)
     rank = next((number for number, kind in enumerate(kinds) if isinstance(base, kind)), -1)
@@ -157,13 +159,13 @@ class _LearningPrinter(LatexPrinter):  # type: ignore[misc]
         return _SYMBOLS.get(str(symbol)) or str(super()._print_Symbol(symbol, style))
 
     def _print_Mul(self, product: sp.Mul) -> str:
-        # Numbers, parameters, array elements, functions, sums: the order in which people write.
+        # Usual order: numbers, parameters, array elements, functions, sums.
         if not isinstance(product, sp.Mul):  # a lone negative power is printed as a product
             return str(super()._print_Mul(product))
         ordered = sorted(product.args, key=_factor_rank)
         sums = [factor for factor in ordered if isinstance(factor, sp.Sum)]
         if sums:
-            # Outside of fractions: one half times a sum, not a sum over two.
+            # Sums stand outside of fractions: one half times a sum, not a sum over two.
             rest = sp.Mul(*(factor for factor in ordered if not isinstance(factor, sp.Sum)))
             signs = {sp.Integer(1): "", sp.Integer(-1): "- "}
             text = rf"\left({self._print(rest)}\right)" if rest.is_Add else self._print(rest)
@@ -176,7 +178,7 @@ class _LearningPrinter(LatexPrinter):  # type: ignore[misc]
         return text
 
     def _print_Add(self, total: sp.Add, order: str | None = None) -> str:
-        # The order "none" is meant for the factors of products only.
+        # The order "none" must apply to the factors of products only.
         return str(super()._print_Add(total, order="lex"))
 
     def _print_Indexed(self, element: sp.Indexed, exp: str | None = None) -> str:
@@ -265,7 +267,7 @@ class _LearningPrinter(LatexPrinter):  # type: ignore[misc]
         return rf"\frac{{d}}{{d \alpha}} {self._print(call.args[0])}"
 
     def _print_KroneckerDelta(self, delta: KroneckerDelta, exp: str | None = None) -> str:
-        # No power: a Kronecker delta is its own square.
+        # No power is printed: a Kronecker delta is its own square.
         first, second = (self._print(argument) for argument in delta.args)
         return rf"\delta_{{{first}{second}}}"
 
@@ -281,15 +283,15 @@ def sum_sign(limit: Limit) -> str:
 
 
 def coefficient_first(expression: sp.Expr) -> str:
-    """Return the expression in LaTeX with its number as a fraction in front."""
+    """Return the expression in LaTeX with its numerical factor in front."""
     number, rest = expression.as_coeff_Mul()
     return latex(rest) if number == 1 else f"{latex(number)} {latex(rest)}"
 
 
 def by_rates(expression: sp.Expr) -> str:
-    """Return a sum of terms with rates: first the one without, then descent, then decay.
+    """Return a sum in LaTeX: first the term without a rate, then descent, then decay.
 
-    The rate of each, with its power of N, stands in front of the rest.
+    Each term begins with its rate and the power of N.
     """
 
     def order(term: sp.Expr) -> int:

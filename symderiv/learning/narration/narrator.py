@@ -174,7 +174,7 @@ def _kind(label: str) -> str:
 
 
 def _label(quantity: sp.Expr) -> str:
-    """Return the name of a symbol or array, also of one differentiated, or differentiated by."""
+    """Return the name of a symbol or array; for a derivative of the loss that of the variable."""
     if isinstance(quantity, s.Partial):
         return _label(quantity.args[1])
     if isinstance(quantity, s.Change | s.Rate | s.Average):
@@ -228,7 +228,7 @@ def _force(step: steps.ForceFound) -> Step:
 
 def _update(step: steps.Updated) -> Step:
     words = _SLOW.get(_label(step.weight), "")
-    if step.descended == step.value:  # of velocities
+    if step.descended == step.value:  # velocities
         words = _OF_VELOCITIES.get(_label(step.weight), _FOLLOWER) + _noise_told(step.value)
         return Step("update", words, "", latex(step.value))
     if words:

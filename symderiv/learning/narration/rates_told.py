@@ -1,4 +1,4 @@
-"""Rules that change rates and what is taught, not the equations, in words and formulas."""
+"""Sections on rules that change rates or the target but not the equations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from symderiv.learning.narration.learning_latex import latex
 
 
 def told_of(keys: Sequence[str]) -> tuple[Section, ...]:
-    """Return what is told of keys of a study's rule that change no equation."""
+    """Return the sections for the keys of a study's rule that change no equation."""
     heavy = "training.momentum_rate" in keys
     known = {
         "training.batch": batched_velocities_told if heavy else batches_told,
@@ -29,7 +29,7 @@ def told_of(keys: Sequence[str]) -> tuple[Section, ...]:
 
 
 def batches_told() -> Section:
-    """Batches of b = O(1) examples."""
+    """Return the section on batches of b = O(1) examples."""
     words = (
         "The examples of a batch are taken at the same weights; one after the other they would see "
         "fields that differ by $O(1/N)$ on average. So a batch is $b$ steps at $1/b$ of the rates "
@@ -39,7 +39,7 @@ def batches_told() -> Section:
 
 
 def momentum_told() -> Section:
-    """Heavy balls with a fixed β."""
+    """Return the section on heavy-ball momentum with a fixed β."""
     words = (
         "With $V \\leftarrow \\beta V - g$ and $J \\leftarrow J + V$ this combination moves by "
         "gradients alone; overlaps of it and of J differ by a part that vanishes."
@@ -48,7 +48,7 @@ def momentum_told() -> Section:
 
 
 def batched_velocities_told() -> Section:
-    """Batches of b = O(1) examples with 1 - β = γ/N."""
+    """Return the section on batches of b = O(1) examples with 1 - β = γ/N."""
     solved, (rate, memory) = batched_velocities(), sp.symbols("learning_rate momentum_rate")
     noise, decay = sp.symbols("update_noise weight_decay")
     words = (
@@ -66,7 +66,7 @@ def batched_velocities_told() -> Section:
 
 
 def tasks_told() -> Section:
-    """Tasks that follow each other or are mixed."""
+    """Return the section on tasks that follow each other or are mixed."""
     words = (
         "In each phase these equations hold with the output weights of the task's teachers and "
         "head; all order parameters are carried over. In a task with inputs of its own $\\rho_k$, "
@@ -77,7 +77,7 @@ def tasks_told() -> Section:
 
 
 def schedule_told() -> Section:
-    """Return rates that change in time."""
+    """Return the section on rates that change in time."""
     words = "All learning rates are multiplied by a function of time, constant during an example."
     return Section("Schedule", "schedule", (Step("definition", words, "", _formula("rate")),))
 

@@ -1,8 +1,8 @@
 r"""The steps by which the equations of a rule follow from its statement, section by section.
 
 The equations themselves are those of :mod:`symderiv.learning.derivation.learning_equations`; here
-they are taken apart again: definitions, the update, what an example changes, means and orders.
-Coefficients are proved to be derivatives of the mean loss by a way of their own, Price's rule.
+they are decomposed into definitions, the update, the changes by an example, means and orders. That
+coefficients are derivatives of the mean loss is proved independently, by Price's rule.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ _ORDER = (
 
 
 class _RuleTold:
-    """Tells of a rule."""
+    """The steps of the derivation for one rule."""
 
     def __init__(self, rule: LearningRule) -> None:
         self.rule = rule
@@ -106,7 +106,7 @@ class _RuleTold:
     # definitions
 
     def setup(self) -> Iterator[LearningStep]:
-        """Yield what is given."""
+        """Yield the definitions of fields, inputs, noises, loss and data."""
         xi, inner = s.xi[s.k, s.a], sp.Sum(s.J[s.i, s.k, s.a] * s.xi[s.k, s.a], _COORDINATE)
         if self.rule.input_noise:
             noisy = xi + s.input_noise * s.input_epsilon[s.k, s.a]
@@ -138,13 +138,15 @@ class _RuleTold:
 
     @property
     def _added_loss(self) -> sp.Expr:
-        """Contribution of the lines of a stated rule to the loss."""
+        """The additional terms of a stated rule in the loss."""
         whole = self.derived.named.descent.loss
         return self.derived.of_all(whole - sp.Add(*whole.atoms(NamedLoss)))
 
     @property
     def _judged(self) -> sp.Expr:
-        """ε_g by its definition, by δ where label noise is all that is between them."""
+        """The definition of ε_g, in terms of δ if label noise is the only difference between the
+        two.
+        """
         rule = self.rule
         if rule.target == "sum" and not (rule.flips or rule.dropout):
             return s.Average((s.delta + s.sigma * s.zeta) ** 2) / 2
@@ -153,7 +155,7 @@ class _RuleTold:
         return s.Average((self.derived.of_all(judged) - self.derived.of_all(taught)) ** 2) / 2
 
     def _noises(self) -> Iterator[LearningStep]:
-        """Yield what is drawn for an example besides input and label noise."""
+        """Yield the noises of an example other than input and label noise."""
         if self.rule.target == "sign":
             yield steps.Defined(s.label, sp.sign(self.derived.outputs.target, evaluate=False))
         if self.rule.flips:
@@ -169,7 +171,7 @@ class _RuleTold:
 
     @property
     def _slope(self) -> sp.Expr:
-        """∂ℓ/∂s, in δ where it depends on that alone."""
+        """The slope ∂ℓ/∂s, in terms of δ if that suffices."""
         return _in_difference(sp.diff(self.rule.loss.expression, OUTPUT))
 
     def _by_chain_rule(self, variable: sp.Indexed) -> sp.Expr:
@@ -207,12 +209,12 @@ class _RuleTold:
 
     @property
     def _gains_of_all(self) -> list[Gain]:
-        """Motion of students along vectors in one example, besides that along inputs."""
+        """Motion of students along vectors themselves, in addition to that along inputs."""
         return [each for each in self.derived.gains if each.of_all]
 
     @property
     def _gained(self) -> sp.Expr:
-        """The derivative of the loss of an example by J_i along vectors."""
+        """The gradient of the loss of an example by J_i, as far as it is along vectors."""
         total = sp.S.Zero
         for each in self._gains_of_all:
             along, letter = s.vector(each.family)[s.p, s.k, s.a], s.p
@@ -223,7 +225,7 @@ class _RuleTold:
         return total
 
     def _followers(self) -> Iterator[LearningStep]:
-        """Yield the vectors that a rule adds."""
+        """Yield the updates of the vectors that a rule adds."""
         for family in self._added:
             weight = s.vector(family)[s.i, s.k, s.a]
             moved = weight
@@ -253,7 +255,7 @@ class _RuleTold:
     # order parameters
 
     def changes(self) -> Iterator[LearningStep]:
-        """Yield what one example adds to overlaps."""
+        """Yield the changes of overlaps by one example."""
         J, U, xi = s.J, s.U, s.xi[s.k, s.a]
         phi = s.phi[s.c, s.n, s.k, s.a]
         products = [
@@ -290,7 +292,7 @@ class _RuleTold:
             yield steps.Ordered(s.Change(of), change)
 
     def equations(self) -> Iterator[LearningStep]:
-        """Yield the means of these."""
+        """Yield the means of these changes, which are the rates."""
         special = self.derived.of_one_component
         for of, change in self.derived.changes.items():
             rate = s.Rate(of)
@@ -312,12 +314,14 @@ class _RuleTold:
     # means
 
     def error(self) -> Iterator[LearningStep]:
-        """ε_g."""
+        """Yield the steps to ε_g."""
         yield steps.SquareAveraged(s.epsilon_g, self.derived.error)
         yield from _integrals_named(s.epsilon_g, self.derived.error)
 
     def drift(self) -> Iterator[LearningStep]:
-        """A_ij and B_in: the coefficients that Stein's rule leaves, proved to be gradients."""
+        """Yield the steps to A_ij and B_in, the coefficients of Stein's rule, proved to be
+        gradients.
+        """
         derived, rho = self.derived, self.rho
         student, teacher = s.x_mode[s.k, s.i], s.y_mode[s.c, s.k, s.n]
         for field, other, label, value in (
@@ -348,7 +352,7 @@ class _RuleTold:
         )
 
     def noise(self) -> Iterator[LearningStep]:
-        """Γ_ij, and the length of the input beside it."""
+        """Yield the steps to Γ_ij, with the self-averaging length of the input."""
         name, forces, power = s.Gamma[s.i, s.j], s.F[s.i] * s.F[s.j], s.xi_square[s.k]
         rho, n = written_out(self.rho[s.k]), s.multiplicity[s.k]
         fourth = 3 * rho**2  # of one coordinate, by Wick's rule
@@ -361,7 +365,9 @@ class _RuleTold:
         yield from _integrals_named(name, self.derived.noise)
 
     def slow(self, name: str) -> Iterator[LearningStep]:
-        """Yield the mean force on output weights or biases, a derivative, and their rates."""
+        """Yield the mean force on output weights or biases, proved to be a gradient, and their
+        rates.
+        """
         derived = self.derived
         force, rates = derived.forces[name], derived.slow[name]
         if name == "v":
@@ -379,7 +385,7 @@ class _RuleTold:
             yield steps.Ordered(of, rate.xreplace({named: shown}))
 
     def motion(self) -> Iterator[LearningStep]:
-        """Yield what a rule makes of the rates."""
+        """Yield the rates of the state under the rule."""
         motion = self.derived.motion
         kind = s.Change if motion.by_steps else s.Rate
         if motion.by_steps:
@@ -395,12 +401,12 @@ class _RuleTold:
 
 
 def _over_coordinates(product: sp.Expr) -> sp.Expr:
-    """Return the mean over an eigenspace."""
+    """Return the mean over the coordinates of an eigenspace."""
     return sp.Sum(product, _COORDINATE) / s.multiplicity[s.k]
 
 
 def _over_components(change: sp.Expr, label: Any) -> sp.Expr:
-    """Return the mean of a change over an example, as one over its component."""
+    """Return the mean of a change over an example as a mean over its component."""
     means = []
     for term in sp.Add.make_args(sp.expand(change)):
         factors = sp.Mul.make_args(term)
@@ -414,16 +420,16 @@ def _over_components(change: sp.Expr, label: Any) -> sp.Expr:
 
 
 def _in_difference(expression: sp.Expr) -> sp.Expr:
-    """Return an expression in s and t in δ = s - t where it depends on that alone."""
+    """Return an expression in s and t in terms of δ = s - t if that suffices."""
     in_delta = sp.expand(expression.xreplace({OUTPUT: TARGET + s.delta}))
     return expression if in_delta.has(TARGET) else in_delta
 
 
 def _stein(gains: Sequence[Gain]) -> steps.Stein:
-    """Return ⟨z F_i⟩ for any Gaussian field z, its coefficients by their names.
+    """Return Stein's rule for ⟨z F_i⟩ with any Gaussian field z, with named coefficients.
 
     Args:
-        gains: What F_i depends on besides the fields of students and teachers.
+        gains: The dependence of F_i on fields other than those of students and teachers.
     """
     others = [(s.j, s.field(each.family), each.name) for each in gains]
     sums = tuple(

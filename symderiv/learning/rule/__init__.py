@@ -1,1 +1,1 @@
-"""Learning problems and rules: the activations of student and teacher, and which are admissible."""
+"""Learning problems and rules: the activations of student and teacher, and which are accepted."""

@@ -1,4 +1,4 @@
-"""Activations and losses that have no dynamics in double precision, refused at once.
+"""Activations and losses whose equations do not exist in double precision, refused at once.
 
 A formula may be acceptable as text and still be complex on half of the axis (``x**x``,
 ``log(1+x)``) or made of numbers whose products no double holds (``1e-320``). The means that would
@@ -25,25 +25,25 @@ from symderiv.learning.rule.loss import Loss
 X = sp.Symbol("x", real=True)
 
 CONSTANTS = (1e-60, 1e60)
-"""Between these in modulus: the product of four of them is far from the ends of the doubles."""
+"""Bounds on the modulus of constants: products of four are far from the limits of doubles."""
 
 OUTPUTS = (1e-3, 1e5)
-"""Largest modulus for |x| < 3. Beyond, rounding of label noise of order one beside fourth powers of
-the activation, or the other way round, is what a module would compute."""
+"""Bounds on the largest modulus for |x| < 3. Beyond these, rounding of label noise of order one
+next to fourth powers of the activation, or vice versa, would spoil what a module computes."""
 
 LARGEST_POWER = 6
-"""The largest power of x: the means of four factors have four times as many, and more terms than
-can be handled."""
+"""The largest power of x: means of four factors have powers four times as high, and for more there
+are too many terms."""
 
 _DIGITS = 20
 _ROUNDING = 1e-6
-# no point is a simple fraction, where formulas have their jumps and holes
+# no point is a simple fraction, as jumps and holes of formulas often are
 _NEAR = [(16 * n + 5) / 128 for n in range(-48, 48)]
 _FAR = [37 * n / 8 for n in range(-9, 10) if abs(n) > 1]
 
 
 def check_for_modules(student: Activation, teacher: Activation) -> None:
-    """Refuse activations that no module is made for.
+    """Refuse activations for which no module can be made.
 
     Raises:
         FormulaError: A constant, or the largest value, is too large or too small for doubles.
@@ -62,7 +62,7 @@ def check_real(activation: Activation, argument: str) -> None:
         argument: its name in the error.
 
     Raises:
-        FormulaError: with an x at which g is complex; looked for at some points only.
+        FormulaError: with an x at which g is complex; only some points are tried.
     """
     place = _complex_at(activation.expression, (X,))
     if place is not None:
@@ -80,7 +80,7 @@ def check_real_loss(loss: Loss) -> None:
         loss: ℓ(s, t).
 
     Raises:
-        FormulaError: with s and t at which ℓ is complex; looked for at some points only.
+        FormulaError: with s and t at which ℓ is complex; only some points are tried.
     """
     place = _complex_at(loss.expression, sp.symbols("s t", real=True))
     if place is not None:
@@ -114,7 +114,7 @@ def _check_range(activation: Activation, argument: str) -> None:
     sizes = np.abs(_values(g, near))
     largest = float(np.max(sizes[~np.isnan(sizes)], initial=0.0))
     if largest > OUTPUTS[1] and existence(g**2, X).variance_limit != sp.oo:
-        return  # it grows so fast that means do not exist, which is said where they are made
+        return  # it grows so fast that means do not exist, which is reported when they are derived
     if g != 0 and not OUTPUTS[0] <= largest <= OUTPUTS[1]:
         raise FormulaError(
             f"{quoted(activation.text)} is at most {largest:.3g} in double precision for |x| < 3; "
@@ -125,7 +125,7 @@ def _check_range(activation: Activation, argument: str) -> None:
 
 
 def _check_power(activation: Activation, argument: str) -> None:
-    """Refuse an activation with a power that no module is made for.
+    """Refuse an activation with a power for which no module can be made.
 
     Args:
         activation: g.
@@ -152,7 +152,7 @@ def _check_power(activation: Activation, argument: str) -> None:
 
 
 def _power(g: sp.Expr) -> int:
-    """Return the largest power of x, also inside Abs, Max and Min, and in no other function."""
+    """Return the largest power of x, also inside of Abs, Max and Min but of no other function."""
     if g == X:
         return 1
     if isinstance(g, sp.Mul):
@@ -167,7 +167,7 @@ def _power(g: sp.Expr) -> int:
 
 @lru_cache(maxsize=64)
 def _complex_at(g: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> tuple[float, ...] | None:
-    """Return where g is complex, as close to 0 as it was found, or None."""
+    """Return the tried point closest to 0 at which g is complex, or None."""
     each = sorted([*_NEAR, *_FAR], key=abs)
     places = sorted(product(each, repeat=len(symbols)), key=lambda place: sum(map(abs, place)))
     values = _values(g, places, symbols)
@@ -189,7 +189,7 @@ def _values(
 
 
 def _constants(g: sp.Expr) -> set[sp.Expr]:
-    """Return all pieces without x, and the pieces of these."""
+    """Return all subexpressions without x, and the subexpressions of these."""
     return {part for part in sp.preorder_traversal(g) if part.is_number}
 
 

@@ -28,7 +28,7 @@ class LearningProblem:
     Attributes:
         student: Activation of the student.
         teacher: Activation of the teacher.
-        rule: How the student learns.
+        rule: The learning rule.
 
     Raises:
         FormulaError: An activation or the loss is not real everywhere.
@@ -50,12 +50,12 @@ class LearningProblem:
 
     @property
     def same_activation(self) -> bool:
-        """True if student and teacher share one activation, and with it every Gaussian integral."""
+        """True if student and teacher share one activation, and so every Gaussian integral."""
         return bool(self.student.expression == self.teacher.expression)
 
     @cached_property
     def teacher_keeps_sign(self) -> bool:
-        """True if h(y) has the sign of y, as far as points 3 % apart show this."""
+        """True if h(y) has the sign of y at points 3 % apart."""
         h = as_function(sp.Symbol("x", real=True), self.teacher.expression, "mpmath")
         points = (float(y) for y in np.geomspace(1e-6, 20.0, 600))
         return all(h(y) > 0 > h(-y) for y in points)
@@ -68,8 +68,8 @@ def learning_problem(
 
     Args:
         student: Name or expression in ``x``.
-        teacher: The same for the teacher; the student's when left out.
-        rule: How the student learns.
+        teacher: The name or expression of the teacher's activation; by default the student's.
+        rule: The learning rule.
 
     Raises:
         FormulaError: A formula is outside the allow-list.

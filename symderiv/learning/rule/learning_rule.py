@@ -1,7 +1,7 @@
 """Learning rules of a student: loss, inputs, targets, and the motion of the weights.
 
-A rule says which features there are. Their sizes (rates, probabilities, biases, …) stay symbols in
-the equations and are parameters of modules, so that one module serves all of them.
+A rule says which features it has. Their values (rates, probabilities, biases, …) stay symbols in
+the equations and are parameters of modules, so that one module serves all values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LearningRule:
         update_noise: J_i gains σ_J ζ_i/√N with a fresh standard Gaussian vector in every update.
         momentum: 1 - β = γ/N: steps of order 1/N accumulate, J follows them.
         normalise: the step divided by its root mean square over examples ("gradient"), or weights
-            rescaled after each step so that Q_ii stays what it was ("sphere").
+            rescaled after each step to keep Q_ii ("sphere").
         batches: steps of cN examples.
         stated: names of the numbers of lines that a rule adds to its statement
             (:mod:`symderiv.learning.rule.stated_rule`), from which all else follows.

@@ -1,7 +1,7 @@
 """The loss of an example as a formula in the student's output s and the target t.
 
-Rules are compared without SymPy, so that a run whose module there is needs none: expressions are
-made when they are asked for.
+Rules are compared without SymPy, so that a run with an existing module does not import it:
+expressions are made on demand.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Loss:
     """The loss ℓ(s, t) that gradient descent decreases.
 
     Attributes:
-        name: As it is called.
+        name: The name of the loss.
         formula: ℓ in ``s`` and ``t``.
     """
 
@@ -44,9 +44,9 @@ class Loss:
 
     @property
     def quadratic(self) -> bool:
-        """True if the means of its forces are sums of means of products of activations.
+        """True if ℓ is a polynomial of degree two at most.
 
-        Those of all polynomials are; of second order they have four factors at most.
+        The means of its forces are then sums of means of products of at most four activations.
         """
         symbols = self.expression.free_symbols
         if not self.expression.is_polynomial(*symbols):
@@ -58,7 +58,7 @@ SQUARED = Loss("squared", NAMED["squared"])
 
 
 def loss(text: str) -> Loss:
-    """ℓ(s, t) of a name or of a formula in ``s`` and ``t``.
+    """Return ℓ(s, t) for a name or a formula in ``s`` and ``t``.
 
     Raises:
         FormulaError: The formula is outside of the allow-list, or does not depend on s.

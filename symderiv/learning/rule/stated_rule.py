@@ -1,8 +1,8 @@
 """Every learning rule as a statement: a few lines in the language of ``symderiv.statement``.
 
-This is all that a learning rule is: its equations are derived from it, with functions and numbers
-that have names only (:mod:`symderiv.learning.derivation.named_rule`), its steps are simulated from
-it, and generated modules are compared with averages of its steps.
+This is all that a learning rule is: its equations are derived from it, with symbolic functions and
+numbers (:mod:`symderiv.learning.derivation.named_rule`), its steps are simulated from it, and
+generated modules are compared with averages of its steps.
 """
 
 from __future__ import annotations
@@ -34,17 +34,16 @@ class RuleNumbers:
 
     Attributes:
         K, M: Numbers of students and teachers.
-        teacher_weights, teacher_biases: Shape (M,).
-        student_weights, student_biases: Shape (K,); None where they are trained.
+        teacher_weights, teacher_biases: Arrays of shape (M,).
+        student_weights, student_biases: Arrays of shape (K,); None if they are trained.
         sizes: Rates, deviations and probabilities, by the names of keys in [training]; those that
-            are left out, or None, are of what a rule does not have.
-        batch: Examples of a step.
-        input_variance: The variance of a coordinate of the inputs, their mean; for normalised
-            steps.
-        heads: What multiplies the output weights of every head of the student.
-        inputs: Laws of inputs with what multiplies the steps that are made on them; none for one.
-        hidden: Whether the teacher sees what the inputs do not show: fields of vectors ``H`` with
-            independent inputs ``z``.
+            are left out, or None, belong to features that the rule does not have.
+        batch: The number of examples in a step.
+        input_variance: The mean variance of the coordinates of the inputs, for normalised steps.
+        heads: The factors of the output weights of the student's heads.
+        inputs: Input models, each with a factor of the steps on it; empty for a single model.
+        hidden: Whether the teacher depends on variables that the inputs do not determine: fields of
+            vectors ``H`` with independent inputs ``z``.
     """
 
     K: int
@@ -66,22 +65,24 @@ class RuleNumbers:
             raise TypeError(f"{', '.join(sorted(unknown))}: not keys of [training]")
 
     def size(self, key: str, left_out: int = 0) -> sp.Expr:
-        """Return a number by its key, or what it is where a rule does not have it."""
+        """Return a number by its key, or the neutral value for a feature that the rule does not
+        have.
+        """
         size = self.sizes.get(key)
         return sp.Integer(left_out) if size is None else exact(size)
 
 
 def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, model: Any) -> None:
-    """State a rule.
+    """State a rule in the language of statements.
 
     Students are ``J``, teachers ``B``, trained output weights ``v`` (``head2_``, … those of further
     heads), trained biases ``b``, velocities ``U``, ``v_velocity`` and ``b_velocity``. With
     ``batch = b`` a step takes b examples, and time counts steps.
 
     Args:
-        P: Where it is stated.
+        P: The statement that the lines are added to.
         problem: The activations and the rule.
-        numbers: Its numbers.
+        numbers: The numbers of the rule.
         model: The law of the inputs.
     """
     J, B = P.vectors("J", numbers.K), P.vectors("B", numbers.M, fixed=True)
@@ -128,7 +129,7 @@ def state_rule(P: Language, problem: LearningProblem, numbers: RuleNumbers, mode
 
 @dataclass(frozen=True)
 class _Vectors:
-    """Students, teachers, averaged students, and of the teachers what the inputs do not show."""
+    """The vectors: students, teachers, averaged students, and the teachers' hidden parts."""
 
     students: Any
     teachers: Any
@@ -138,7 +139,7 @@ class _Vectors:
 
 @dataclass(frozen=True)
 class _Example:
-    """Inputs of an example: as the teacher sees them, as the student does, what it does not see."""
+    """The inputs of an example: as the teacher sees them, as the student does, and hidden ones."""
 
     x: Any
     seen: Any
@@ -164,7 +165,7 @@ def _inputs(P: Language, numbers: RuleNumbers, model: Any, name: str) -> _Exampl
 
 
 def _drawn(P: Language, numbers: RuleNumbers) -> tuple[Any, Any, Any]:
-    """Return which units are kept, the sign and the noise of a label."""
+    """Declare the noises of an example; return masks of kept units, sign and noise of the label."""
     active: Any = 1
     keep, p = numbers.size("keep", 1), numbers.size("label_flip")
     if keep != 1:
@@ -187,11 +188,11 @@ def _loss(
     """Return the loss of an example, and the error by which the student is judged.
 
     Args:
-        problem, numbers: The rule.
+        problem, numbers: The problem and the numbers of its rule.
         vectors: The vectors of students and teachers.
-        weights: v and b.
+        weights: The output weights v and the biases b.
         example: The inputs.
-        drawn: Kept units, sign and noise of the label.
+        drawn: The masks of kept units, the sign and the noise of the label.
     """
     (v, b), (active, sign, noise), g = weights, drawn, problem.student
     J, B = vectors.students, vectors.teachers
@@ -215,7 +216,7 @@ def _loss(
 
 
 def _slope(g: Activation, fields: Any) -> Any:
-    """Return g' at fields."""
+    """Return the derivative g' at fields."""
     x = sp.Symbol("x", real=True)
     slope = sp.diff(g.expression, x)
     return np.array([slope.xreplace({x: field}) for field in fields], dtype=object)
@@ -233,7 +234,7 @@ def _taught(problem: LearningProblem, numbers: RuleNumbers, fields: Any) -> sp.E
 
 
 def _velocities(P: Language, numbers: RuleNumbers, rates: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Declare the velocities of what is trained; nothing without them."""
+    """Declare the velocities of all trained quantities; return none without momentum."""
     if not numbers.size("momentum_rate"):
         return {}
     J, *others = rates
@@ -247,7 +248,7 @@ def _velocities(P: Language, numbers: RuleNumbers, rates: Mapping[Any, Any]) -> 
 def _moved(
     P: Language, numbers: RuleNumbers, rates: Mapping[Any, Any], velocities: Mapping[Any, Any]
 ) -> None:
-    """State how velocities are followed, decay, and noise of the update."""
+    """State the motion by velocities, the weight decay and the noise of updates."""
     J, *others = rates
     for u, velocity in velocities.items():
         forgotten = -numbers.size("momentum_rate") * _entries(velocity)
@@ -270,14 +271,14 @@ def _entries(family: Any) -> Any:
 
 
 def _all_exact(values: Any) -> Any:
-    """Return an array of scalars as it is, one of numbers as exact ones."""
+    """Return an array of expressions unchanged, and an array of numbers as exact ones."""
     if isinstance(values, np.ndarray) and values.dtype == object:
         return values
     return np.array([exact(each) for each in values], dtype=object)
 
 
 def exact(value: Any) -> sp.Expr:
-    """Return an expression as it is, and the decimal that a float is printed as."""
+    """Return an expression unchanged, and a float as the decimal that it is printed as."""
     if isinstance(value, sp.Expr):
         return value
     return sp.Rational(str(float(value)))

@@ -1,1 +1,1 @@
-"""Means as functions of programs: closed, by mixtures, by quadrature with its error."""
+"""Means as functions of programs: in closed form, by mixtures, or by quadrature with its error."""

@@ -28,13 +28,13 @@ QUADRATURE_TOLERANCE = 1e-6
 """Bound on the error of means by quadrature if none is given."""
 
 KINKED_TOLERANCE = 1e-4
-"""The same for activations with kinks."""
+"""Bound on the error of means by quadrature, for activations with kinks, if none is given."""
 
 FINEST_QUADRATURE = 1e-9
-"""The finest that runs ask of quadrature on their own."""
+"""The smallest bound on the error of quadrature that runs ask for on their own."""
 
 FINEST_KINKED = 1e-6
-"""The same for activations with kinks."""
+"""The smallest such bound for activations with kinks."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Mixtures:
     """The mixtures in place of activations that contain tanh.
 
     Attributes:
-        tolerance: What was asked for.
+        tolerance: The bound on their errors that was asked for.
         tables: The mixtures of the student (False) and the teacher (True).
     """
 
@@ -74,13 +74,13 @@ class Mixtures:
 
     @property
     def recipe(self) -> dict[str, str]:
-        """Lines of the recipe."""
+        """Entries for the recipe in the module's header: the tolerance and the numbers of terms."""
         terms = ", ".join(str(table.mixture.terms) for table in self.tables.values())
         return {"tolerance": f"{self.tolerance:g}", "error functions": terms}
 
     @property
     def statement(self) -> list[str]:
-        """Lines for the header of the module."""
+        """Lines for the header of the module: the mixtures with their proved errors."""
         lines = []
         for teacher, table in self.tables.items():
             letter = "h" if teacher else "g"
@@ -122,7 +122,7 @@ def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
             _require_closed_means(activations[teacher].expression, problem.rule.biases)
     by_network = {teacher: mixture(form, tolerance) for teacher, form in forms.items() if form}
     prefixes = ("MIXTURE",) if len(by_network) == 1 else ("STUDENT_MIXTURE", "TEACHER_MIXTURE")
-    # of slopes of students alone there are products
+    # products of two slopes have tables of their own for students alone
     tables = {
         teacher: MixtureTables(
             each, prefix, None if teacher else slope_square(each.form, tolerance)
@@ -133,13 +133,13 @@ def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
 
 
 def _require_closed_means(activation: sp.Expr, biased: bool) -> None:
-    """Ask for the mean of a product of two of them, before anything else is derived.
+    """Refuse an activation for which the mean of a product of two has no closed form.
 
     Raises:
-        NotYetError: It has no closed form.
+        NotYetError: That mean has no closed form.
     """
     product = sp.Mul(*(activation.xreplace({X: field}) for field in field_symbols(2)))
-    with suppress(DivergentError):  # of which others say more
+    with suppress(DivergentError):  # reported by the derivation
         closed_mean(almost_everywhere(product), (biased, biased))
 
 
@@ -149,7 +149,7 @@ def quadrature(
     limited: bool,
     rules: type[Quadrature] = Quadrature,
 ) -> Quadrature:
-    """Rules for a problem whose means have no closed form.
+    """Return the quadrature of a problem whose means have no closed form.
 
     Args:
         problem: The activations.
@@ -171,7 +171,7 @@ def quadrature(
 
 
 def has_holes(problem: LearningProblem) -> bool:
-    """Return whether a formula is 0/0 somewhere, which the Gaussian calculus takes for a
+    """Return whether a formula is 0/0 somewhere, which the Gaussian calculus would mistake for a
     divergence.
     """
     return any(activation.holes for activation in _numeric(problem))

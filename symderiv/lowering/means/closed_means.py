@@ -43,11 +43,11 @@ class ClosedMean:
 
     Attributes:
         arguments: The covariances of the fields, row by row from the diagonal on; the means of
-            those fields that have one; what else the function depends on.
+            those fields that have one; further symbols of the function.
         definitions: Named parts of the value, in order.
         value: In terms of the arguments and the definitions.
-        sign_factors: The most that are left in a term.
-        domain: Covariances, and means of all fields where any has one.
+        sign_factors: The largest number of sign factors left in a term.
+        domain: The covariances, and the means of all fields if any field has one.
         guarded: Whether the value reaches the edge of its domain for some covariance, or may
             because there are further arguments.
     """
@@ -65,7 +65,7 @@ class ClosedMean:
 
     @property
     def constant(self) -> bool:
-        """True if the value does not depend on the covariance."""
+        """True if the value depends on no argument."""
         return not self.definitions and not self.value.free_symbols
 
     @cached_property
@@ -76,11 +76,11 @@ class ClosedMean:
 
     @cached_property
     def printed(self) -> sp.Expr:
-        """The value as modules have it."""
+        """The value in the form that modules compute, which keeps its digits."""
         return stable(self.value)
 
     def __getstate__(self) -> dict[str, Any]:
-        _ = self.guarded, self.printed  # what takes long is kept with the rest
+        _ = self.guarded, self.printed  # slow to compute: pickled with the rest
         return self.__dict__
 
     def function(
@@ -109,14 +109,15 @@ def closed_mean(integrand: sp.Expr, shifted: tuple[bool, ...]) -> ClosedMean:
     """Return the mean of a function of fields by the Gaussian calculus.
 
     Args:
-        integrand: The integrand of :func:`field_symbols`; it need not depend on all of them.
-        shifted: For every field whether it has a mean of its own.
+        integrand: The integrand as a function of :func:`field_symbols`; it need not depend on all
+            of them.
+        shifted: For every field, whether its mean differs from zero.
 
     Raises:
         NotYetError: No closed form is known.
         DivergentError: The mean does not exist.
     """
-    # means that come with the package are read without what derives them
+    # imported here only: means that come with the package are read without the Gaussian calculus
     from symderiv.gaussian import expectation
 
     size = len(shifted)
@@ -130,7 +131,7 @@ def closed_mean(integrand: sp.Expr, shifted: tuple[bool, ...]) -> ClosedMean:
     left = [number for number, field in enumerate(fields) if integrand.has(field)]
     if not left:
         return ClosedMean(arguments, (), integrand, 0, domain)
-    # a bias is a mean: its entries go through the same eliminations as those of a covariance
+    # a bias is the mean of a field and goes through the same eliminations as the covariances
     means = [biases[n] if shifted[n] else sp.S.Zero for n in left]
     derived = expectation(
         integrand,
@@ -153,12 +154,12 @@ def field_symbols(size: int) -> tuple[sp.Symbol, ...]:
 
 
 def bias_symbols(size: int) -> tuple[sp.Symbol, ...]:
-    """Return the means b1, b2, … of so many fields as arguments."""
+    """Return the symbols b1, b2, … for the means of ``size`` fields."""
     return tuple(sp.Symbol(f"b{number + 1}", real=True) for number in range(size))
 
 
 def almost_everywhere(integrand: sp.Expr) -> sp.Expr:
-    """Return an integrand with even powers of signs as ones; a field can disappear with them."""
+    """Return an integrand with even powers of signs replaced by 1; fields may drop out."""
     return integrand.replace(
         lambda e: e.is_Pow and isinstance(e.base, sp.sign) and e.exp.is_even,
         lambda e: sp.Integer(1),

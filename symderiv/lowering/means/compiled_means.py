@@ -1,7 +1,7 @@
 """The means by quadrature of a module, compiled while it is made.
 
 The search for their largest error needs them compiled, and the check of the module uses them again:
-each stands there for the module's own function of the same name, if the two are the same text.
+there, each replaces the module's own function of the same name if the texts of both agree.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RULE = "<f8 1"
 
 
 def _of(count: int) -> tuple[Any, ...]:
-    """Return what a mean of so many factors takes."""
+    """Return the argument types of a mean of ``count`` factors."""
     sizes = count, count * (count + 1) // 2, count
     words = "int64", "double", "double"
     return _RULE, *([word] * size for word, size in zip(words, sizes, strict=True))
@@ -44,7 +44,7 @@ _KINDS: dict[str, tuple[Any, ...]] = {
         *(_RULE, "<i8 1", ["int64"] * 2, ["int64"] * 2, "<f8 2", "<f8 3", "int64"),
     ),
 }
-"""The arguments with which the functions of a module are called."""
+"""The argument types of the functions of a module."""
 
 _MANY = """
 
@@ -53,7 +53,7 @@ def _many{name}(rule, kinds, moments, biases, means):
     for n in range(means.size):
         means[n] = {name}(rule, kinds, ({moments},), ({biases},))
 """
-"""The same mean at many moments, a row of ``moments`` and of ``biases`` for each."""
+"""The same mean evaluated at many moments, a row of ``moments`` and of ``biases`` for each."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class CompiledMeans:
             at many moments, as ``_many_mean_of_2``; ``_means_of_pair`` and ``_means_of_plane``.
         factor: The factors by number.
         kinks: Their kinks by number; None for analytic factors.
-        meaning: What every function, and every constant of the rules, says, by name.
+        meaning: The syntax tree of every function and of every constant of the rules, by name.
     """
 
     functions: Mapping[str, Callable[..., Any]]
@@ -74,7 +74,7 @@ class CompiledMeans:
     meaning: Mapping[str, str]
 
     def many(self, size: int) -> Callable[..., Any]:
-        """Return the means of so many factors at many moments."""
+        """Return the function that computes means of ``size`` factors at many moments."""
         return next(
             each
             for name, each in self.functions.items()
@@ -82,8 +82,8 @@ class CompiledMeans:
         )
 
     def differing(self, text: str) -> list[str]:
-        """Return the functions and constants of a module that are not the text that was
-        compiled.
+        """Return the names of functions and constants of a module that differ from those compiled
+        here.
         """
         module = dict(_meaning(text))
         return [
@@ -96,7 +96,7 @@ def module_of_means(
     constants: Mapping[str, Constant],
     procedures: Sequence[Procedure] = (),
 ) -> str:
-    """Return the text of a module that has means and nothing else."""
+    """Return the text of a module that contains only means."""
     program = Program(
         "means",
         "",
@@ -113,7 +113,7 @@ def module_of_means(
 
 @lru_cache(maxsize=4)
 def compiled_means(text: str) -> CompiledMeans:
-    """Return the means by quadrature of a module, kept for who asks with another tolerance.
+    """Return the means by quadrature of a module, compiled once for all tolerances.
 
     Args:
         text: A module with means of two and of four factors; which ones does not matter.
@@ -135,8 +135,8 @@ def compiled_means(text: str) -> CompiledMeans:
 
 
 def _with_many(kinds: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
-    """Return what functions are called with, and the same with means at many moments, whose text
-    is returned too.
+    """Return the argument types with those of functions of many moments added, and the text of
+    these functions.
     """
     whole, texts = dict(kinds), []
     for name in kinds:
@@ -161,7 +161,7 @@ def compiled_function(
     Args:
         text: The text of the module.
         name: The name of the function.
-        translation: The module, if others of its functions are asked for.
+        translation: The translated module, if it is shared between calls.
     """
     module = translation or TranslatedModule(text)
     compiled: Callable[..., float] = module.function(name, lambda: by_numba(text)[name])
@@ -170,15 +170,15 @@ def compiled_function(
 
 @lru_cache(maxsize=4)
 def by_numba(text: str) -> dict[str, Any]:
-    """Return the names of a module whose functions numba compiles when they are called."""
+    """Return the namespace of a module whose functions numba compiles at their first call."""
     space: dict[str, Any] = {"__name__": "compiled means"}
-    exec(text.replace("cache=True, ", ""), space)  # printed here, nothing from outside
+    exec(text.replace("cache=True, ", ""), space)  # text from our own printers
     return space
 
 
 def _meaning(text: str) -> Iterator[tuple[str, str]]:
-    """Yield a text's functions and constants with underscore and what they are: no
-    documentation.
+    """Yield the name of each function and private constant of a text with its syntax tree, without
+    docstrings.
     """
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef):

@@ -1,9 +1,9 @@
 r"""Covariances of fields at which rules of quadrature are tried: random ones and hard ones.
 
-Hard are fields that are almost or exactly proportional, with either sign, in any number and
-grouping, pairs that are almost in the plane of two others and leave it together, fields of very
-different and of tiny variance, and fewer dimensions than fields. The
-numbers come from one seed, so that a module's text is the same in every run.
+Hard ones have fields that are almost or exactly proportional, with either sign, in any number and
+grouping; pairs almost in the plane of two others, with correlated residuals; very different or tiny
+variances; or a rank below the number of fields. The numbers come from one seed, so that a module's
+text is the same in every run.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _SIZES = (1e-6, 1e-3, 0.03, 0.06, 0.12, 0.18, 0.25, 0.35, 0.5, 0.7, 1.0)
 
 
 def structured(size: int, largest: float) -> Iterator[Matrix]:
-    """Yield fields in groups of equal or opposite ones, of equal variances from tiny to the
-    largest.
+    """Yield covariances of groups of equal or opposite fields, with equal variances from tiny to
+    ``largest``.
 
-    Different letters are independent fields.
+    Fields of different groups are independent.
     """
     for variance in _SIZES:
         for letters in _GROUPS[size]:
@@ -72,7 +72,7 @@ def field_covariances(rng: np.random.Generator, count: int, size: int, largest: 
 
 
 def _near_plane(rng: np.random.Generator, pair: Matrix) -> Matrix:
-    """Return two more fields close to the plane of two, with rests that are correlated."""
+    """Return two more fields close to the plane spanned by two, with correlated residuals."""
     count, _, axes = pair.shape
     turned = rng.normal(size=(count, 2, 2))
     turned[:, :, 1] *= 10.0 ** rng.uniform(-2, 0, (count, 1))
@@ -88,13 +88,13 @@ def _near_plane(rng: np.random.Generator, pair: Matrix) -> Matrix:
 
 
 def nearby(rng: np.random.Generator, covariance: Matrix, largest: float, count: int) -> Matrix:
-    """Return covariances not far from one: its root turned a little, its variances changed."""
+    """Return covariances near a given one: with its square root and its variances perturbed."""
     size = len(covariance)
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     reach = 10.0 ** rng.uniform(-4, -0.3, (count, 1, 1))
     turned = reach * rng.normal(size=(count, size, size))
-    # relative changes of the root keep what is almost singular almost singular
+    # relative changes of the root keep a nearly singular covariance nearly singular
     stays = rng.random((count, 1, 1)) < 0.5
     roots = np.where(stays, root * np.exp(turned), root + 0.3 * turned * np.abs(root).max())
     roots *= np.exp(reach * rng.normal(size=(count, size, 1)))

@@ -24,15 +24,15 @@ _RANDOM, _AROUND = 10, 8
 
 
 class ForceSteps(Protocol):
-    """Numbers of a rule."""
+    """The numbers of a quadrature rule for means of forces."""
 
     @property
     def steps(self) -> tuple[float, ...]:
-        """Numbers of equal steps."""
+        """Parameters of equal steps, for smooth integrands."""
 
     @property
     def panels(self) -> tuple[float, ...]:
-        """Numbers of panels."""
+        """Parameters of panels, for integrands with kinks."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ForceTrial:
     biases: bool = False
 
     def means(self, rule: ForceSteps, place: ForcePlace) -> Floats:
-        """E[F u] for both independent variables, dv, Γ, E[F], error and loss, by a rule."""
+        """Return by a rule E[F u] for both independent variables, dv, Γ, E[F], error and loss."""
         self.names.FORCE_STEPS[:] = rule.steps
         self.names.FORCE_PANELS[:] = rule.panels
         R = place.correlation * math.sqrt(place.Q * place.T)
@@ -93,7 +93,7 @@ def finer(rule: ForceSteps) -> _Finer:
 
 
 def places(flips: bool, noisy: bool) -> Iterator[ForcePlace]:
-    """Hard and random states: aligned fields of either sign, small and large variances, weights."""
+    """Yield hard and random states: fields aligned or opposed, extreme variances and weights."""
     rng = np.random.default_rng(_SEED)
     for Q, correlation, T, v, v_teacher in (
         (1.0, 0.5, 1.0, 1.0, 1.0),
@@ -101,7 +101,7 @@ def places(flips: bool, noisy: bool) -> Iterator[ForcePlace]:
         (LARGEST_VARIANCE, -1.0, LARGEST_VARIANCE, LARGEST_WEIGHT, LARGEST_WEIGHT),
         (LARGEST_VARIANCE, 0.0, LARGEST_VARIANCE, LARGEST_WEIGHT, LARGEST_WEIGHT),
         (LARGEST_VARIANCE, 0.8, LARGEST_VARIANCE, LARGEST_WEIGHT, -LARGEST_WEIGHT),
-        (LARGEST_VARIANCE, 0.5, LARGEST_VARIANCE, 1.0, 1.0),  # saturates where a hinge has its kink
+        (LARGEST_VARIANCE, 0.5, LARGEST_VARIANCE, 1.0, 1.0),  # saturates at the kink of a hinge
         (1e-4, 0.3, LARGEST_VARIANCE, LARGEST_WEIGHT, LARGEST_WEIGHT),
         (LARGEST_VARIANCE, 1 - 1e-6, LARGEST_VARIANCE, -LARGEST_WEIGHT, LARGEST_WEIGHT),
         (LARGEST_VARIANCE, 1 - 1e-2, 0.3, LARGEST_WEIGHT, LARGEST_WEIGHT),
@@ -118,26 +118,26 @@ def places(flips: bool, noisy: bool) -> Iterator[ForcePlace]:
 
 
 def found(trial: ForceTrial, rule: ForceSteps, enough: float, flags: Mapping[str, Any]) -> float:
-    """Return the largest difference from a much finer rule; the search ends above ``enough``."""
+    """Return the largest deviation from a much finer rule; stop once above ``enough``."""
     reference = finer(rule)
 
     def off(place: ForcePlace) -> float:
         try:
             apart = np.abs(trial.means(rule, place) - trial.means(reference, place))
-        except (ValueError, ZeroDivisionError):  # a pole, where compiled functions are not finite
+        except (ValueError, ZeroDivisionError):  # a pole: compiled functions are not finite
             return math.inf
         return float(apart.max()) if np.all(np.isfinite(apart)) else math.inf
 
-    # label noise is a variable of its own, unless it is the same as one more teacher
+    # label noise is an integration variable, unless it acts like one more teacher
     noisy = not flags["KINKED"] and bool(flags["SIGN_TARGET"])
     noisy = noisy and not along_lattice(flags, 1, 1, False)
     largest, worst = 0.0, None
     tried = list(places(trial.flips, noisy))
     if flags["KINKED"] and not flags["SIGN_TARGET"]:
-        tried = tried[:9:2] + tried[9:11]  # each takes a second
+        tried = tried[:9:2] + tried[9:11]  # each state takes a second
     if trial.biases:
         drawn = np.random.default_rng(_SEED).uniform(-LARGEST_BIAS, LARGEST_BIAS, (len(tried), 2))
-        # half of them at the ends
+        # half of the states have biases at the ends of the interval
         drawn[::2] = LARGEST_BIAS * np.sign(drawn[::2])
         pairs = zip(tried, drawn.tolist(), strict=True)
         tried = [replace(place, b=b, c=c) for place, (b, c) in pairs]

@@ -21,11 +21,12 @@ from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.lowering.means.numeric_loss import NumericLoss
 
 SMOOTH_VARIABLES, KINKED_VARIABLES = 4, 2
-"""Most variables that means go through one by one: fields that are left, and label noise. Beyond,
-and where surfaces of kinks or labels cross several of them, they go along a lattice."""
+"""The largest number of integration variables, remaining fields and label noise, for nested
+quadrature. With more, or where surfaces of kinks or labels depend on several of them, lattice rules
+are used."""
 
 MOST_MASKED = 8
-"""Most units with dropout: means are sums over all choices of those that are kept."""
+"""The largest number of units with dropout: means are sums over all subsets of kept units."""
 
 
 def over_fields(problem: LearningProblem) -> bool:
@@ -93,7 +94,7 @@ class ForceFields:
 
     @cached_property
     def flags(self) -> dict[str, Constant]:
-        """Properties of the problem that the functions take as arguments."""
+        """Properties of the problem, as constants that the functions take as arguments."""
         return {
             "STUDENT_KINKS": self.student.kinks,
             "TEACHER_KINKS": self.teacher.kinks,
@@ -110,7 +111,7 @@ class ForceFields:
         """Refuse dropout of too many units.
 
         Raises:
-            NotYetError: They are more than :data:`MOST_MASKED`.
+            NotYetError: There are more than :data:`MOST_MASKED`.
         """
         if self.problem.rule.dropout and K > MOST_MASKED:
             raise NotYetError(
@@ -121,7 +122,7 @@ class ForceFields:
 
 
 def along_lattice(flags: Mapping[str, Any], K: int, M: int, noisy: bool) -> bool:
-    """Return whether the means of so many units go along a lattice (``numerics/all_forces.py``).
+    """Return whether means for so many units use a lattice (``numerics/all_forces.py``).
 
     Args:
         flags: Constants of a module, see :attr:`ForceFields.flags`.

@@ -1,9 +1,9 @@
 """Means of any function of a few fields by quadrature, with the largest error found.
 
-Fields that a function is a polynomial of are averaged over exactly, given the others, before
-anything is integrated. Stated systems have such means where no closed form is known; their rule is
-the coarsest of a list that keeps a tolerance, with the largest error that a search over covariances
-finds, and a mean that none of them serves is refused.
+Fields in which a function is polynomial are averaged over exactly, given the others, before the
+rest is integrated. Stated systems have such means where no closed form is known; their rule is the
+coarsest of a list that keeps a tolerance; its error is the largest that a search over covariances
+finds. A mean for which no rule is accurate enough is refused.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ from symderiv.statement.smooth_pieces import by_sides, in_pieces
 __all__ = ["MOST_NONLINEAR", "Joint", "JointMeans", "mean_by_rule", "rule_for"]
 
 TOLERANCE, LAST_TOLERANCE = 1e-10, 1e-7
-"""The tolerance of the coarsest rule, relative to means above 1, and that of the finest rule if
-none keeps the first."""
+"""The tolerance by which the coarsest rule is chosen, relative to means above 1, and the looser one
+that the finest rule must keep if no rule keeps the first."""
 SAFETY, LARGEST_MEAN, LARGEST_CONSTANT = 5.0, 1.0, 1.5
 _SEED = 7
 _RANDOM = {False: {1: 200, 2: 300, 3: 45, 4: 2}, True: {1: 200, 2: 200, 3: 20}}
@@ -58,29 +58,29 @@ _FINEST: dict[bool, dict[int, tuple[tuple[float, float], ...]]] = {
     False: {1: ((0.12, 12.0),), 2: ((0.12, 12.0),), 3: ((0.25, 12.0),), 4: ((0.36, 9.0),)},
     True: {1: ((0.4, 12.0),), 2: ((0.7, 10.5), (0.5, 10.5)), 3: ((1.2, 9.5),)},
 }
-"""Step and reach that others are compared with, for smooth functions and for those with kinks, and
-what they are compared with then if none of those that are coarser keeps the tolerance: half the
-step costs 16 times as much in four dimensions."""
+"""Step and reach of the reference rules, for smooth functions and for those with kinks. A later one
+is the reference if no rule coarser than the one before keeps the tolerance: half the step costs 16
+times as much in four dimensions."""
 _NEAR, _NOTHING = JOINT_REACHES[1], 1e-14
-"""The reach of what others are compared with where less than this of the largest mean lies beyond,
-by the coarsest step: that is of nearly all functions, and a sphere of half the volume."""
+"""A reference rule has the shorter reach if at the coarsest step the longer one changes the mean by
+less than this relative amount: so it is for nearly all functions, with half the volume."""
 _COARSER = JOINT_STEPS[2:6]
-"""Steps that are tried before the finest one: what three of them in turn give alike is known, as
-errors of equal steps of a smooth function fall faster than any power of the step."""
+"""Steps that are tried before the finest one: three successive steps with the same result suffice,
+as the error of equal steps falls faster than any power of the step for smooth functions."""
 _NUMBER = sp.Symbol("number", real=True)
 _RULE = "JOINT_RULE"
 
 
 @dataclass(frozen=True)
 class Placing:
-    """The places of the fields and constants of a function in another one that it is equal to.
+    """A mapping of a function's fields and constants to those of another function that it equals.
 
     Args:
-        sign: In front of all fields.
-        order: The place of each field in the other.
-        constants: The constant of the other for which each constant stands.
-        turned: In front of all constants.
-        front: In front of the function.
+        sign: The factor ±1 of all fields.
+        order: The place of each field in the other function.
+        constants: The constant of the other function that corresponds to each constant.
+        turned: The factor ±1 of all constants.
+        front: The factor ±1 of the function.
     """
 
     sign: int
@@ -95,9 +95,9 @@ class Joint:
     """A function of a few fields whose mean is taken by quadrature.
 
     Args:
-        function: The function in z1, z2, …, a polynomial of the last ones.
-        nonlinear: How many fields it is not a polynomial of.
-        size: How many fields there are.
+        function: The function of z1, z2, …, polynomial in the last ones.
+        nonlinear: The number of fields in which it is not polynomial.
+        size: The number of fields.
         constants: Further symbols in it.
     """
 
@@ -113,7 +113,7 @@ class Joint:
 
     @property
     def left(self) -> dict[tuple[int, int], sp.Symbol]:
-        """The covariance of the last fields when the others are given, by their places."""
+        """The conditional covariance of the last fields given the others, by their places."""
         linear = self.size - self.nonlinear
         return {
             (i, j): sp.Symbol(f"s{i + 1}{j + 1}", real=True)
@@ -123,9 +123,9 @@ class Joint:
 
     @cached_property
     def integrand(self) -> sp.Expr:
-        """The mean over the last fields given the others, which is what is integrated.
+        """The conditional mean over the last fields given the others, which is integrated.
 
-        The last fields stand for their conditional means in it.
+        In it, the symbols of the last fields denote their conditional means.
         """
         return self._pieces[0]
 
@@ -153,7 +153,7 @@ class Joint:
     def sharpness(self) -> sp.Expr:
         """The factor by which constants make steps finer, as a does in logistic(a g(z)).
 
-        Constants that the function is a polynomial of change no scale in z.
+        Constants in which the function is polynomial change no scale in z.
         """
         inside = [c for c in self.constants if coefficients(self.function, [c]) is None]
         return sp.sqrt(1 + sp.Add(*(c**2 for c in inside)))
@@ -181,7 +181,7 @@ class Joint:
         """Return the integrand and its mean as functions of a module.
 
         Args:
-            name, integrand: What they are called.
+            name, integrand: The names of the mean and of the integrand.
             ruled: Whether the mean takes the rule as its first argument.
         """
         covariance = covariance_symbols(self.size)
@@ -216,10 +216,10 @@ class Joint:
         return ScalarFunction(name, given, (), value, doc, as_value=True)
 
     def alike(self) -> Iterator[tuple[Joint, Placing]]:
-        """Yield the functions that are this one with fields and constants exchanged, and all fields
-        or all constants with the other sign.
+        """Yield the functions that follow from this one by exchanging fields or constants, or
+        changing the sign of all fields or of all constants.
 
-        At most 144 are tried: further exchanges are left out where fields or constants are four.
+        At most 144 are yielded: four fields, or four constants, are not exchanged.
         """
         count, constants = self.nonlinear, self.constants
         orders = itertools.permutations(range(count)) if count < 4 else [tuple(range(count))]
@@ -252,16 +252,16 @@ class Joint:
 
 
 def _rule_of(name: str) -> str:
-    """Return what the rule of a mean is called in modules."""
+    """Return the name of the constant that holds the rule of a mean."""
     return name.replace("joint", _RULE)
 
 
 class JointMeans:
-    """The functions by quadrature of one system, each with a rule of its own.
+    """The means by quadrature of one system, each with a rule of its own.
 
     Attributes:
         functions: The functions by name.
-        names: What each joint function is called.
+        names: The name of each joint function.
         error: The largest error found, times a safety factor; zero without such means.
         rules: Step, or longest panel, and reach, in units of the fields and in standard deviations,
             of each joint function.
@@ -286,18 +286,18 @@ class JointMeans:
 
     @property
     def finer(self) -> dict[str, tuple[float, ...]]:
-        """The constants that are much finer rules."""
+        """The constants of the module for much finer rules."""
         return self._numbers(lambda step, reach: (0.7 * step, reach + 1.5))
 
     @property
     def crude(self) -> dict[str, tuple[float, ...]]:
-        """The constants that are rules of a few points, whatever the moments."""
+        """The constants of the module for rules of a few points, which are fast at all moments."""
         return self._numbers(lambda step, reach: (1e9, 1.0))
 
     def _numbers(
         self, of: Callable[[float, float], tuple[float, float]]
     ) -> dict[str, tuple[float, ...]]:
-        """Return the constants that are rules, from other steps and reaches for those chosen."""
+        """Return the constants for all rules, with a step and reach made from those chosen."""
         return {
             _rule_of(self.names[joint]): joint_rule(*of(*rule), bool(joint.gaps))
             for joint, rule in self.rules.items()
@@ -309,8 +309,8 @@ class JointMeans:
         """Return the mean of a function of fields with these moments.
 
         Raises:
-            NotYetError: More joint fields than are integrated over, or a function that the rules
-                do not integrate to the tolerance.
+            NotYetError: There are more joint fields than can be integrated over, or the rules do
+                not integrate the function to the tolerance.
         """
         if joint.nonlinear == 0:
             triangle = [covariance[i][j] for i, j in upper_triangle(joint.size)]
@@ -333,7 +333,7 @@ class JointMeans:
         )
 
     def _found(self, joint: Joint) -> tuple[str, Placing]:
-        """Return the function that a mean is, a new one only if it is none of those there are."""
+        """Return the function for a mean and how to call it; add one only if none is equal."""
         for other, how in joint.alike():
             for front in (1, -1):
                 same = replace(other, function=front * other.function)
@@ -380,10 +380,10 @@ class JointMeans:
 
 @derived_once("lowering", "numerics", "gaussian", "compiled_code", "statement")
 def rule_for(joint: Joint) -> tuple[tuple[float, float], float]:
-    """Return step and reach of the coarsest rule that keeps the tolerance, else of the finest, and
-    its largest error.
+    """Return step and reach of the coarsest rule that keeps the tolerance, or of the finest rule if
+    none does, and its largest error.
 
-    The search for errors compares with the finest rule that is affordable in so many dimensions, at
+    Errors are deviations from the finest rule affordable in this number of dimensions, at
     covariances up to variance ``LARGEST_VARIANCE``, means up to ``LARGEST_MEAN`` and constants up
     to ``LARGEST_CONSTANT`` in modulus.
 
@@ -407,7 +407,7 @@ def _rule_against(
     cases: Sequence[tuple[Matrix, Matrix, Matrix]],
     last: float | None,
 ) -> tuple[tuple[float, float], float]:
-    """Return the rule, and its largest error against the finest one; see :func:`coarsest`."""
+    """Return the coarsest rule and its largest error against a reference; see :func:`coarsest`."""
     kinked = bool(joint.gaps)
     coarser = () if kinked or joint.nonlinear > 2 else _COARSER
 
@@ -428,7 +428,7 @@ def _rule_against(
     left = [*zip(cases, exact, strict=True)]
 
     def error_of(rule: tuple[float, float], enough: float) -> float:
-        """Return the largest error, or one that is too large; its case then comes first."""
+        """Return the largest error, or the first above ``enough``; its case then comes first."""
         largest = 0.0
         for place, (case, value) in enumerate(left):
             found = mean(joint_rule(*rule, kinked), *case)

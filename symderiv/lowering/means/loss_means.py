@@ -75,26 +75,26 @@ LOSSES = Procedure(
     (),
     template="mean_loss",
 )
-"""The functions with which modules compute means; a rule without a feature has zero, or one, in its
-place."""
+"""The procedures with which modules compute means; features that a rule lacks are passed as zero or
+one."""
 
 
 @dataclass(frozen=True)
 class ForceRule:
-    """The numbers of a rule; see ``symderiv.numerics.quadratures.force_mean``."""
+    """The parameters of a rule; see ``symderiv.numerics.quadratures.force_mean``."""
 
     steps: tuple[float, ...]
     panels: tuple[float, ...]
 
 
 def force_rule(step: float, panel: float, tolerance: float, reach: float) -> ForceRule:
-    """Return steps and panels for a tolerance.
+    """Return the parameters of equal steps and of panels for a tolerance.
 
     Args:
         step: The step in units of the fields, for outputs of order one.
-        panel: The longest, in the same units.
+        panel: The longest panel, in the same units.
         tolerance: Bound on the error of means.
-        reach: The reach in independent variables.
+        reach: How far the points go in the independent variables.
     """
     digits = math.log(10 / tolerance)
     width = round(math.sqrt(2 * math.pi**2 / (digits + 1.2 / step)), 3)
@@ -105,20 +105,20 @@ def force_rule(step: float, panel: float, tolerance: float, reach: float) -> For
 FEW_POINTS, MANY_POINTS = 4093, 16381
 LATTICE_DIMENSIONS = 6
 COARSER = 2.0
-"""The factor by which steps along lines of a lattice may be longer: its error is far above that of
-others."""
+"""The factor by which steps along lines of a lattice may be longer, because the error of the
+lattice dominates."""
 
 
 @lru_cache(maxsize=16)
 def lattice(step: float, steep: bool) -> tuple[float, ...]:
-    """Return the numbers of the lattice; see ``symderiv.numerics.quadratures.lattice_mean``.
+    """Return the parameters of the lattice; see ``symderiv.numerics.quadratures.lattice_mean``.
 
-    Its generator is the best of many by the worst error of functions whose Fourier coefficients
-    fall like the inverse square, the later variables of less weight.
+    Its generator minimises, among many, the worst error for functions whose Fourier coefficients
+    fall like the inverse square, with less weight for later variables.
 
     Args:
         step: The longest step of the fine variable in units of the fields.
-        steep: Whether that is divided by how much steeper than activations the loss may be.
+        steep: Whether the step is divided by a factor for losses steeper than activations.
     """
 
     def worst(N: int, g: int) -> float:
@@ -142,20 +142,20 @@ class LossMeans:
 
     Attributes:
         tolerance: Bound on the error.
-        rule: The numbers of the rule.
+        rule: The parameters of the rule.
         error: The largest error found, times a safety factor.
     """
 
     def __init__(
         self, problem: LearningProblem, tolerance: float | None = None, limited: bool = False
     ) -> None:
-        """Find the coarsest rule that does.
+        """Find the coarsest rule that keeps the tolerance.
 
         Args:
             problem: Activations, loss and target.
-            tolerance: Bound on the error of the means; None for one that depends on kinks, or what
-                can be had.
-            limited: Take the best rule where none does.
+            tolerance: Bound on the error of the means; None for a default, which is larger with
+                kinks, or the best that can be reached.
+            limited: Take the best rule if none reaches the tolerance.
 
         Raises:
             DivergentError, NotYetError: See :class:`ForceFields`.
@@ -185,13 +185,13 @@ class LossMeans:
 
     @property
     def recipe(self) -> dict[str, str]:
-        """Lines of the recipe."""
+        """Entries for the recipe in the module's header: the tolerance and the rule."""
         rule = (*self.rule.steps, *self.rule.panels)
         return {"tolerance": f"{self.tolerance:g}", "quadrature": " ".join(f"{x:g}" for x in rule)}
 
     @property
     def statement(self) -> list[str]:
-        """Lines for the header of the module."""
+        """Lines for the header of the module that describe the quadrature."""
         how = "by a rule of equal steps"
         if self.fields.kinked:
             how = "in panels between kinks and layers"
@@ -229,14 +229,14 @@ class LossMeans:
 
     @property
     def _reach(self) -> float:
-        """The t beyond which squared forces and outputs of aligned fields add nothing."""
+        """The t beyond which squared forces and outputs of aligned fields contribute nothing."""
         inside = np.nonzero(~(self._tails < self.tolerance / 100))[0]
         return round(_CELL * (int(inside[-1]) + 1), 1)
 
     @cached_property
     def _tails(self) -> Floats:
-        """About what t beyond each cell add to means of the largest of these, at least that of
-        one.
+        """The tails beyond each t of the largest mean of squared forces, outputs and their
+        products, roughly.
         """
         t = np.arange(0.0, 30.0, _CELL)
         x = math.sqrt(force_error.LARGEST_VARIANCE) * t
@@ -280,7 +280,7 @@ class LossMeans:
 
     @cached_property
     def trial(self) -> force_error.ForceTrial:
-        """The functions of the module as plain Python, with the rule as arrays to be written."""
+        """The functions of the module as plain Python, with the rule in writable arrays."""
         known = force_rule(1.0, 1.0, 1e-8, 7.0)
         constants = {
             **self.fields.flags,

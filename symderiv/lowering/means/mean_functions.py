@@ -58,7 +58,7 @@ CLOSED_SIGN_FACTORS = 3
 
 
 class Integrals:
-    """Turns means into calls of scalar functions, and keeps the functions that were needed."""
+    """A translator of means into calls of scalar functions, which keeps these functions."""
 
     def __init__(
         self,
@@ -66,12 +66,12 @@ class Integrals:
         tables: Tables | None = None,
         quadrature: Quadrature | None = None,
     ) -> None:
-        """Means for a problem.
+        """Prepare the means of a problem.
 
         Args:
             problem: The activations.
             tables: The tables of the activations that are sums of error functions.
-            quadrature: Where no mean has a closed form.
+            quadrature: The quadrature, if means have no closed form.
         """
         self._problem = problem
         self._biased = problem.rule.biases
@@ -96,8 +96,8 @@ class Integrals:
 
     @property
     def shared_means(self) -> tuple[Procedure, ...]:
-        """The procedures of means that are computed together, with what they stand for if that is
-        differentiated.
+        """The procedures that compute several means together, each with the means that it computes,
+        so that it can be differentiated.
         """
         known, procedures = self._shared, self._quadrature.shared_means if self._quadrature else ()
         return tuple(
@@ -154,8 +154,8 @@ class Integrals:
     def _continuous(self, pattern: Pattern) -> bool:
         """Return whether the mean is continuous in the covariance, also where fields coincide.
 
-        Functions that are continuous almost everywhere and grow slower than a Gaussian falls have
-        such means; delta functions do not.
+        It is for functions that are continuous almost everywhere and grow more slowly than a
+        Gaussian falls, but not for delta functions.
         """
         return not any(self._factor(kind, X).has(sp.DiracDelta) for kind in pattern.kinds)
 
@@ -166,8 +166,8 @@ class Integrals:
 
     def _call(self, factors: Sequence[Slot]) -> sp.Expr:
         same = self._problem.same_activation
-        # Sums over a mixture take erf at scaled fields, which is smooth where they coincide.
-        # So do rules of quadrature, which tolerate fields that coincide.
+        # Means by mixtures take erf at scaled fields, which is smooth where fields coincide; rules
+        # of quadrature tolerate coinciding fields.
         alone = [
             [slot]
             for slot in factors
@@ -194,12 +194,12 @@ class Integrals:
         return sp.Piecewise(*((self._applied(option), _condition(option)) for option in kept))
 
     def _kept(self, options: Sequence[Arrangement]) -> Sequence[Arrangement]:
-        """Return all options where they differ, else the last one, which is the general one."""
+        """Return all options where they differ, else only the last, which is the general one."""
         return options if self._needs_cases(options[-1], options[:-1]) else options[-1:]
 
     def _squared(self, factors: Sequence[Slot]) -> list[Slot]:
-        """Return the two slopes in a mean of more factors that have a table of their own where
-        they are at one field; none where there is no such table.
+        """Return the two slopes of a mean of four or more factors whose product at one field has a
+        table of its own, or an empty list without such a table.
         """
         slopes, same = [slot for slot in factors if slot.order == 1], self._problem.same_activation
         kinds = {(slot.teacher, slot.family) for slot in slopes}
@@ -209,7 +209,7 @@ class Integrals:
         return slopes if table is not None and table.square is not None else []
 
     def _state(self, element: sp.Indexed, mean: sp.Expr) -> None:
-        """Keep what an element of an array stands for."""
+        """Record which mean an element of an array stands for."""
         name, indices = str(element.base), element.indices
         if len(set(indices)) == len(indices):
             both = name.endswith("_of_both") and len(indices) == 2
@@ -217,7 +217,7 @@ class Integrals:
             self._shared.setdefault(name, Assignment(element, mean, symmetric=symmetric))
 
     def _by_quadrature(self, rules: Quadrature, arrangement: Arrangement) -> sp.Expr:
-        """Return the call of a function that is a rule of quadrature."""
+        """Return the call of a function that computes the mean by quadrature."""
         pattern = arrangement.pattern
         name = self.name(pattern)
         if name not in self._used:
@@ -275,7 +275,7 @@ class Integrals:
         orders = tuple(order for _, order in kinds)
         parts = [_BASES.get(orders, "mean_" + "_".join(map(str, orders)))]
         if not self._problem.same_activation:
-            # Which network the factors of the last slots belong to; the first ones are students'.
+            # The letters say which network the last slots belong to; the first slots are students'.
             last = kinds[-2:]
             parts.append("".join("t" if teacher else "s" for teacher, _ in last))
         if not pattern.distinct:
@@ -297,7 +297,7 @@ class Integrals:
 
 
 def _called(name: str, arrangement: Arrangement) -> sp.Expr:
-    """Return a function at the covariances, and biases, of the given fields."""
+    """Return the call of a function at the covariances, and biases, of the arrangement's fields."""
     units = arrangement.representatives
     arguments = (covariance_of(units[a], units[b]) for a, b in upper_triangle(len(units)))
     biases = (bias_of(unit) for unit in units if unit.biased)
@@ -305,7 +305,7 @@ def _called(name: str, arrangement: Arrangement) -> sp.Expr:
 
 
 def _flat(term: Term, calls: dict[sp.Expr, sp.Expr]) -> sp.Expr:
-    """Return a term as one sum over all of its indices: nested ones would lose their case
+    """Return a term as one sum over all of its indices: nested sums would lose their case
     distinctions.
     """
     factor = term.factor.xreplace(calls)
@@ -327,7 +327,7 @@ _PRICE: dict[tuple[int, ...], str] = {(1, 1): " = dI2/dc12", (2, 0): " = dI2/dc1
 
 
 def _price_factor(pattern: Pattern) -> int:
-    """E[g''(a) g(b)] is called as 2 ∂I2/∂c11, the form in which Price's rule gives it."""
+    """Return 2 for E[g''(a) g(b)], which is 2 ∂I2/∂c11 by Price's rule, and 1 for other means."""
     return 2 if tuple(order for _, order in pattern.kinds) == (2, 0) else 1
 
 
@@ -340,7 +340,7 @@ def covariance_of(first: Slot, second: Slot) -> sp.Expr:
 
 
 def _condition(arrangement: Arrangement) -> sp.Basic:
-    """Exactly the coincidences of an arrangement (finer ones are tried after coarser ones)."""
+    """Return the condition that indices coincide as arranged; finer ones are tried later."""
     equalities = [
         sp.Eq(index_symbol(group[0]), index_symbol(other), evaluate=False)
         for group in arrangement.groups

@@ -18,14 +18,14 @@ from symderiv.lowering.means.patterns import Kind
 __all__ = ["NUMBERS", "kinds_of", "number_of", "slopes_of_mean", "turned"]
 
 HALF_CURVATURE = 2
-"""The number of half a second derivative, which stands first in a mean of two factors."""
+"""The number in templates of the factor g''/2, which stands first in a mean of two factors."""
 
 _OF_DESCENT = {(False, 0): 0, (False, 1): 1, (True, 0): 3, (True, 1): 4}
 _OF_RULES = {(False, 3): 5, (True, 2): 6, (False, 2): 7}
 _OF_SLOPES = {(False, 4): 8, (True, 3): 9, (False, 5): 10, (True, 4): 11}
 NUMBERS: dict[Kind, int] = {**_OF_DESCENT, **_OF_RULES, **_OF_SLOPES}
-"""Numbers of factors in templates: those of plain descent; those that rules with slopes of slopes
-have besides; those that only derivatives of means have."""
+"""Numbers of factors in templates: first those of plain descent, then those of rules with slopes of
+slopes, then those that occur only in derivatives of means."""
 
 _KINDS: dict[int, Kind] = {number: kind for kind, number in NUMBERS.items()}
 
@@ -42,7 +42,7 @@ def number_of(kind: Kind) -> int:
 
 
 def kinds_of(numbers: tuple[int, ...]) -> tuple[sp.Expr, tuple[Kind, ...]]:
-    """Return the factors of a mean by its numbers, and the number in front of it."""
+    """Return the prefactor and the factors of a mean from the numbers of its factors."""
     if HALF_CURVATURE in numbers:
         return sp.Rational(1, 2), ((False, 2), *(_KINDS[number] for number in numbers[1:]))
     return sp.S.One, tuple(_KINDS[number] for number in numbers)
@@ -73,10 +73,11 @@ def _raised(kinds: tuple[Kind, ...], *places: int) -> tuple[Kind, ...]:
 
 
 def turned(size: int, first: int, biased: bool) -> tuple[list[int], list[int]]:
-    """Return the places of the arguments of a mean when one field comes first, and of the others.
+    """Return the places of a mean's arguments after one field is moved to the front, and the places
+    of the other fields.
 
     Args:
-        size: How many fields there are.
+        size: The number of fields.
         first: The place of that field.
         biased: Whether means of fields are among the arguments.
     """
@@ -88,5 +89,5 @@ def turned(size: int, first: int, biased: bool) -> tuple[list[int], list[int]]:
 
 
 def _pairs_of(order: list[int]) -> list[tuple[int, int]]:
-    """Return all pairs of some places, row by row."""
+    """Return all pairs of the given places, row by row."""
     return [(order[a], order[b]) for a, b in upper_triangle(len(order))]

@@ -32,7 +32,7 @@ from symderiv.lowering.means.stable import stable
 
 @dataclass(frozen=True)
 class MixtureTables:
-    """A mixture, that of the product of two slopes if it has one, and the names of their tables."""
+    """A mixture, that of products of two slopes if it has one, and the names of their tables."""
 
     mixture: ErfMixture
     prefix: str
@@ -64,10 +64,10 @@ class MixtureIntegral:
     """The mean of one pattern as sums over tables.
 
     Attributes:
-        terms: One sum for every choice of the slots that hold erf.
-        form: The closed form with one error function in place of every mixture, for questions
-            about its domain; all terms are in it, because any of them may reach an edge.
-        sign_factors: The most that are left in a term.
+        terms: One sum for every choice of the slots that take erf and not the affine rest.
+        form: The closed form with one error function in place of every mixture, by which its domain
+            is examined; it has all terms, because any of them may reach an edge.
+        sign_factors: The largest number of sign factors left in a term.
     """
 
     pattern: Pattern
@@ -84,13 +84,13 @@ def mixture_integral(
     biases: tuple[sp.Symbol, ...] = (),
 ) -> MixtureIntegral:
     """Return the mean of a pattern in which every factor of a mixture has a field of its own, or
-    shares it with another slope of a mixture that has squares.
+    shares it with another slope for which a mixture of products exists.
 
     Args:
         pattern: Factors by field.
         tables: The mixtures.
-        factor: The other activations at a field.
-        biases: The biases of the fields, none without.
+        factor: The other factors as functions of a field.
+        biases: The biases of the fields; empty if there are none.
     """
     size = len(pattern.fields)
     fields = field_symbols(size)
@@ -122,7 +122,7 @@ def mixture_integral(
             signs = max(signs, mean.sign_factors)
             if mean.value != 0:
                 terms.append(_term(pattern, tables, chosen, (covariance, biases), mean))
-                # the definitions of different terms may have the same names
+                # the definitions of different terms may share names
                 own = {s: sp.Symbol(f"{s}_{len(terms)}", real=True) for s, _ in mean.definitions}
                 definitions += [(own[s], e.xreplace(own)) for s, e in mean.definitions]
                 value += mean.value.xreplace(own)
@@ -137,8 +137,8 @@ def _term(
     given: tuple[sp.Matrix, tuple[sp.Symbol, ...]],
     mean: ClosedMean,
 ) -> TableTerm:
-    """Return the closed form at scaled fields, weighted, as a sum over the rows of the chosen
-    slots.
+    """Return the closed form at scaled fields, with its weight, as a sum over the table rows of the
+    chosen slots.
     """
     covariance, biases = given
     scales = [sp.Integer(1)] * covariance.rows
@@ -168,8 +168,8 @@ def _exchangeable(
     chosen: tuple[int, ...],
     given: tuple[sp.Matrix, tuple[sp.Symbol, ...]],
 ) -> tuple[tuple[tuple[sp.Symbol, sp.Symbol], ...], ...]:
-    """Return the moments that are equal where the first two chosen slots may be exchanged, then
-    the same for the two behind them.
+    """Return the pairs of moments that an exchange of the first two chosen slots swaps, then those
+    for the next two; a pair of different factors has none.
     """
     covariance, biases = given
     found = []

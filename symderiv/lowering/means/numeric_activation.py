@@ -20,7 +20,7 @@ from symderiv.gaussian.distributions import reduced
 from symderiv.statement.slopes import ROUGH, gaps_of
 
 X = sp.Symbol("x", real=True)
-_TERMS = 26  # of a Taylor polynomial
+_TERMS = 26  # in a Taylor polynomial
 _RADIUS = sp.Rational(1, 4)
 _BESIDE = sp.Float("1e-40", 80)
 _NEAR = _BESIDE, sp.Float("1e-20", 80)
@@ -48,25 +48,25 @@ class SoftPlus(sp.Function):  # type: ignore[misc]
 
 
 class Decay(sp.Function):  # type: ignore[misc]
-    """exp(x) of x <= 0, which modules compute for many numbers at once."""
+    """exp(x) for x <= 0, in a form that modules vectorise."""
 
     nargs = 1
 
 
 class Saturation(sp.Function):  # type: ignore[misc]
-    """tanh(x), the same."""
+    """tanh(x), in a form that modules vectorise."""
 
     nargs = 1
 
 
 class Ramp(sp.Function):  # type: ignore[misc]
-    """log(1 + exp(x)), the same."""
+    """log(1 + exp(x)), in a form that modules vectorise."""
 
     nargs = 1
 
 
 class Gate(sp.Function):  # type: ignore[misc]
-    """tanh(log(1 + exp(x))), the same."""
+    """tanh(log(1 + exp(x))), in a form that modules vectorise."""
 
     nargs = 1
 
@@ -87,7 +87,7 @@ class NumericActivation:
 
         Args:
             order: Its order.
-            between_kinks: Leave out what it has at the kinks alone.
+            between_kinks: Leave out delta functions at the kinks.
 
         Raises:
             NotYetError: It contains a delta function.
@@ -114,7 +114,7 @@ class NumericActivation:
 
     @property
     def noise_diverges(self) -> str:
-        """First words of the message that refuses this activation for students."""
+        """The first words of the message that refuses this activation for students."""
         return f"Γ_ii, the noise of the update, diverges for the student activation {self.text!r}"
 
     def refuse_jumps(self) -> None:
@@ -142,8 +142,8 @@ class NumericActivation:
         return 0
 
     def _parts(self, expression: sp.Expr) -> set[sp.Expr]:
-        """Return what an expression with kinks at these places or opposite ones is between them,
-        for positive x: parts simplify sooner than the whole.
+        """Return the pieces of an expression between its kinks for x > 0, which simplify sooner
+        than the whole.
         """
         ends = [sp.Integer(0), *sorted({abs(place) for place in self.kink_places} - {0})]
         inside = [*((a + b) / 2 for a, b in pairwise(ends)), ends[-1] + 1]
@@ -154,12 +154,12 @@ class NumericActivation:
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """Places where it is not smooth, ascending."""
+        """Places where the activation is not smooth, ascending."""
         return tuple(float(place) for place in self.kink_places)
 
     @cached_property
     def kink_places(self) -> tuple[sp.Expr, ...]:
-        """Exact places where it is not smooth, ascending."""
+        """Exact places where the activation is not smooth, ascending."""
         places: set[sp.Expr] = set()
         for rough in self._stable.atoms(*ROUGH):
             for gap in gaps_of(rough):
@@ -171,22 +171,22 @@ class NumericActivation:
 
     @cached_property
     def jumps_of_value(self) -> tuple[float, ...]:
-        """Size of the jump at each kink."""
+        """Size of the jump of the activation at each kink."""
         return self.jumps_of(0)
 
     @cached_property
     def jumps_of_slope(self) -> tuple[float, ...]:
-        """Size of the jump of the derivative at each kink."""
+        """Size of the jump of its derivative at each kink."""
         return self.jumps_of(1)
 
     def jumps_of(self, order: int) -> tuple[float, ...]:
         """Return the jump of the derivative of this order at each kink."""
-        # the function is analytic on both sides: the step leaves an error of its own size
+        # both sides are analytic, so a step off the kink leaves an error of the size of the step
         jumps = (float(after - before) for before, after in self._beside_kinks(order))
         return tuple(jump if abs(jump) > _NO_JUMP else 0.0 for jump in jumps)
 
     def _beside_kinks(self, order: int) -> Iterator[tuple[sp.Expr, sp.Expr]]:
-        """Yield the derivative of this order before and behind each kink."""
+        """Yield the derivative of this order on the left and on the right of each kink."""
         function = derivative(self._stable, order)
         for place in self.kink_places:
             before, after = (
@@ -199,12 +199,12 @@ class NumericActivation:
         """Refuse an activation with a second derivative that is not bounded between its kinks, with
         a ``NotYetError``.
         """
-        # a plain derivative: that of a distribution may be 0 times infinity at a kink
+        # the ordinary derivative: that of a distribution may be 0 times infinity at a kink
         slope = sp.diff(self._stable, X, 2).replace(sp.DiracDelta, lambda *_: sp.Integer(0))
         for place in self.kink_places:
             beside = (sp.N(place, 80) + sign * near for sign in (-1, 1) for near in _NEAR)
             sizes = [abs(float(sp.N(slope.xreplace({X: each}), 40))) for each in beside]
-            # a logarithm is not large there, but grows from the one distance to the other
+            # a logarithm is not large there, but it grows between the two distances
             grows = max(sizes[0] - sizes[1], sizes[2] - sizes[3]) > _SETTLED
             if grows or not max(sizes) <= _STEEP:
                 raise NotYetError(
@@ -233,7 +233,7 @@ class NumericActivation:
                 raise NotYetError(f"{self.text} is 0/0 at {place} and has kinks")
             try:
                 series = sp.series(self._stable, X, place, _TERMS).removeO()
-            except sp.PoleError:  # as of cos(1/x)
+            except sp.PoleError:  # no polynomial, as in cos(1/x)
                 series = None
             if series is None or not series.is_polynomial(X):
                 raise DivergentError(f"{self.text} is not finite at x = {place}")
@@ -244,7 +244,7 @@ class NumericActivation:
 
 
 def _smooth(rough: sp.Expr, place: sp.Expr) -> sp.Expr:
-    """Return what a function with kinks is around a place between them."""
+    """Return the smooth function that a piecewise one is around a place away from its kinks."""
 
     def value(argument: sp.Expr) -> sp.Expr:
         return sp.N(argument.xreplace({X: place}))
@@ -262,7 +262,7 @@ def _smooth(rough: sp.Expr, place: sp.Expr) -> sp.Expr:
 def _in_modulus(expression: sp.Expr) -> sp.Expr:
     """Return a rational function of x, |x| and the sign of x as factors in |x|, if that is shorter.
 
-    Its derivatives have terms that nearly cancel, and a quotient each.
+    Its derivatives have terms that nearly cancel, each with a quotient of its own.
     """
     modulus, sign = sp.Dummy("modulus", positive=True), sp.sign(X)
     if not expression.has(sp.Abs, sp.sign):
@@ -285,7 +285,7 @@ def _in_modulus(expression: sp.Expr) -> sp.Expr:
 
 
 def _without_overflow(g: sp.Expr) -> sp.Expr:
-    """Softplus and rational functions of exponentials in forms without large numbers."""
+    """Return softplus and rational functions of exponentials in forms without large numbers."""
     g = with_softplus(g)
     exponentials = [e for e in g.atoms(sp.exp) if not e.args[0].has(*ROUGH)]
     rates = {e: e.args[0] / X for e in exponentials}
@@ -304,10 +304,10 @@ def _without_overflow(g: sp.Expr) -> sp.Expr:
 
 
 def for_many(expression: sp.Expr) -> sp.Expr:
-    """Return an expression with exponentials that stand only where they are below one as ``Decay``,
-    and hyperbolic tangents and softplus as functions of their own.
+    """Return an expression in a form that compilers vectorise: decaying exponentials as ``Decay``,
+    hyperbolic tangents and softplus as functions of their own.
 
-    Compilers take many numbers at once where no function of the C library is called.
+    Compilers vectorise loops that call no function of the C library.
     """
 
     def decaying(product: sp.Mul) -> sp.Expr:
@@ -322,7 +322,7 @@ def for_many(expression: sp.Expr) -> sp.Expr:
     found = expression.replace(lambda e: e.is_Mul and e.has(sp.Heaviside), decaying)
     found = found.replace(sp.tanh, lambda y: Gate(*y.args) if y.func is SoftPlus else Saturation(y))
     found = found.replace(SoftPlus, Ramp)
-    # the nearest double as a quotient, whose denominator is a power of two: nothing is divided
+    # the nearest double as a quotient by a power of two, which costs no division
     long = [e for e in found.atoms(sp.Rational) if e.q > _LONG]
     return found.xreplace({e: sp.Rational(float(e)) for e in long})
 
@@ -336,6 +336,6 @@ def with_softplus(expression: sp.Expr) -> sp.Expr:
 
 
 def _exponent_of_softplus(inside: sp.Expr) -> sp.Expr | None:
-    """u where the expression is 1 + exp(u)."""
+    """Return u if the expression is 1 + exp(u), else None."""
     rest = inside - 1
     return rest.args[0] if isinstance(rest, sp.exp) else None

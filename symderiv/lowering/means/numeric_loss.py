@@ -40,14 +40,14 @@ class NumericLoss:
 
     @cached_property
     def value(self) -> sp.Expr:
-        """ℓ, with log(1 + exp(u)) in a form without overflow."""
+        """The loss ℓ, with log(1 + exp(u)) in a form without overflow."""
         return with_softplus(self.loss.expression)
 
     @cached_property
     def slope(self) -> sp.Expr:
         """∂ℓ/∂s; the slope of log(1 + exp(u)) is 1/(1 + exp(-u)) ∂u/∂s.
 
-        A step is 1 at 0: outputs that saturate come so near to a kink that they are rounded to it.
+        A step is 1 at 0: saturating outputs come so close to a kink that they are rounded to it.
         """
         places = {e: sp.Dummy(real=True) for e in self.value.atoms(SoftPlus)}
         outer = self.value.xreplace(places)
@@ -88,7 +88,7 @@ class NumericLoss:
         return bool(sp.simplify(other - self.loss.expression) == 0)
 
     def functions(self) -> tuple[ScalarFunction, ...]:
-        """Value, slope and kinks for a module."""
+        """Value, slope and kinks as functions of a module."""
         kink: sp.Expr = sp.Integer(1)
         for number, gap in reversed(list(enumerate(self.kinks))):
             kink = sp.Piecewise((gap, sp.Lt(_NUMBER, number + sp.Rational(1, 2))), (kink, True))
@@ -107,8 +107,8 @@ class NumericLoss:
         """Refuse a loss whose squared slope outgrows the Gaussian weight.
 
         Raises:
-            DivergentError: It does, along a ray of the fields of a student and a teacher; looked
-                for at one distance.
+            DivergentError: It does so at one large distance along a ray of the fields of a student
+                and a teacher.
         """
         far = 16.0
         slope = as_function((OUTPUT, TARGET), self.as_stated, "mpmath")

@@ -23,8 +23,8 @@ Kind = tuple[bool, int]
 class Pattern:
     """The factors of a mean, grouped by field: one tuple of factors per distinct field.
 
-    Fields are in the order of their letters in the alphabetically first of all ways to letter the
-    factors, so that equal means are equal patterns.
+    Of all ways to letter the factors, the alphabetically first one orders the fields, so that equal
+    means are equal patterns.
     """
 
     fields: tuple[tuple[Kind, ...], ...]
@@ -81,14 +81,14 @@ def _ordered(a: int, b: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """A pattern and, for each of its fields, the slots that share it."""
+    """A pattern with, for each of its fields, the slots that share it."""
 
     pattern: Pattern
     groups: tuple[tuple[Slot, ...], ...]
 
     @property
     def representatives(self) -> tuple[Slot, ...]:
-        """One slot per field, whose index stands for all of them."""
+        """The first slot of each field, whose index stands for all of them."""
         return tuple(group[0] for group in self.groups)
 
 
@@ -101,8 +101,7 @@ def arrange(groups: Sequence[Sequence[Slot]], same_activation: bool) -> Arrangem
     def kinds(group: Sequence[Slot]) -> tuple[Kind, ...]:
         return tuple(sorted((slot.identity(same_activation) for slot in group), key=_rank))
 
-    # The field that the first letter of the name stands for comes first, and so on; between equal
-    # names the indices decide.
+    # the alphabetically first lettering orders the fields; between equal ones the indices decide
     named = [tuple(sorted(group, key=lambda slot: slot.index)) for group in groups]
     _, order = min(
         _words([kinds(group) for group in named]),
@@ -116,9 +115,7 @@ def arrange(groups: Sequence[Sequence[Slot]], same_activation: bool) -> Arrangem
 
 
 def _words(fields: Sequence[tuple[Kind, ...]]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return all ways to letter the factors in their order, and the fields in order of their
-    letters.
-    """
+    """Return all letterings of the factors, each with the fields in order of their letters."""
     owners = [(kind, number) for number, field in enumerate(fields) for kind in field]
     kinds = sorted((kind for kind, _ in owners), key=_rank)
     words = []
@@ -133,7 +130,7 @@ def _words(fields: Sequence[tuple[Kind, ...]]) -> list[tuple[str, tuple[int, ...
 
 
 def by_field(slots: Sequence[Slot]) -> list[list[Slot]]:
-    """Slots grouped by the field they are written with."""
+    """Return slots grouped by the field they are written with."""
     groups: dict[tuple[str, str], list[Slot]] = {}
     for slot in slots:
         groups.setdefault((slot.family, slot.index), []).append(slot)

@@ -43,19 +43,19 @@ from symderiv.lowering.means.quadrature_rules import (
 )
 
 CHOSEN_RULES = Path(__file__).with_name("chosen_rules.pickle")
-"""Rules for pairs of activations that have names, see ``ship_rules``."""
+"""Shipped rules for pairs of named activations, see ``ship_rules``."""
 
 LARGEST_VARIANCE = 2.0
 """The largest variance of fields for which errors are stated."""
 
 LARGEST_BIAS = 2.0
-"""The same, in modulus, of the biases of fields."""
+"""The largest modulus of the biases of fields for which errors are stated."""
 
 _ROUNDED = 1e-13
 """The relative size of rounding errors of a mean."""
 
 SAFETY = 5.0
-"""The stated error in units of the largest found."""
+"""The ratio of the stated error to the largest one found."""
 
 _SEED = 1995
 _SAMPLES = {2: 600, 4: 30}
@@ -63,18 +63,18 @@ _AROUND = {2: 300, 4: 12}
 _FARTHEST, _CELL = 30.0, 0.05
 _UPPER = {size: np.triu_indices(size) for size in (2, 4)}
 _AT_ONCE = {2: 10, 4: 1}
-"""Covariances around the worst that are tried before the next ones start from the worst of them."""
+"""The number of covariances tried around the worst one before the centre is updated."""
 
 _CHUNK = {2: 50, 4: 10}
-"""Covariances at which a search may end."""
+"""The number of covariances between two points at which a search may end."""
 
 Kinds = tuple[int, ...]
 Found = tuple[float, Kinds, Matrix, Matrix]
-"""An error, the factors of its mean, and the covariance and the biases of the fields."""
+"""An error, the factors of its mean, and the covariance and biases of its fields."""
 
 
 class Means(Protocol):
-    """Lists what is asked of means that were compiled, see ``compiled_means``."""
+    """The interface required of compiled means, see ``compiled_means``."""
 
     @property
     def functions(self) -> Mapping[str, Callable[..., Any]]: ...
@@ -119,9 +119,9 @@ _LOADS = np.array(
     ]
 )
 _LAYERS = {2: (), 4: tuple(load @ load.T for load in _LOADS)}
-"""Layers of very different widths at one place, where rules for planes were worst among 240, four
-general fields, where they were worst with two kinks, and four fields of one plane, where they were
-worst among 400 of such."""
+"""Covariances with layers of very different widths at one place, the worst of 240 for rules of
+planes; of four general fields, the worst for two kinks; and of four fields in one plane, the worst
+of 400."""
 
 
 Place = tuple[Kinds, Matrix, Matrix]
@@ -138,12 +138,12 @@ def _same_as(place: Place) -> Callable[[Place], bool]:
 
 @dataclass
 class _Begun:
-    """A search that may go on.
+    """The state of a search that can be resumed.
 
     Attributes:
-        rest: What it has not found yet.
+        rest: The errors that it has still to compute.
         worst: The largest error so far.
-        place: Where it is: factors, covariance, biases.
+        place: Where the largest error is: factors, covariance, biases.
     """
 
     rest: Iterator[Found]
@@ -151,14 +151,14 @@ class _Begun:
     place: Place | None = None
 
     def take(self, found: Found) -> None:
-        """Take note of an error."""
+        """Update the largest error with another one."""
         if found[0] > self.worst:
             self.worst, *_ = found
             self.place = found[1:]
 
 
 class Search:
-    """Looks for the covariances at which rules are worst."""
+    """A search for the covariances at which rules are worst."""
 
     def __init__(
         self,
@@ -169,15 +169,15 @@ class Search:
         bias: float = LARGEST_BIAS,
         idle: int | None = None,
     ) -> None:
-        """Take the means.
+        """Prepare a search over the covariances of some means.
 
         Args:
-            compiled: All of them, with the rule as an argument.
+            compiled: All means as compiled functions, with the rule as an argument.
             kinds: The factors of every mean that occurs.
             biased: Whether fields have biases.
-            variance, bias: The largest of fields, and of their biases in modulus.
-            idle: The number of a factor whose fields do not vary, where means are of any functions;
-                None where they are of activations and slopes.
+            variance, bias: The largest variance of fields, and the largest modulus of biases.
+            idle: The number of the constant factor, whose field has no variance, for means of
+                arbitrary functions; None for means of activations and slopes.
         """
         self.idle = idle
         self.compiled = compiled
@@ -185,7 +185,7 @@ class Search:
         self.kinds = tuple(kinds)
         self.panels = "_kinked_mean_of_4" in compiled.functions
         self._planes = planes = "_plane_mean_of_4" in compiled.functions
-        # panels of four factors cost much, as several kinks do; planes have most kinds of layers
+        # panels of four factors are slow, as are several kinks; planes have most kinds of layers
         several = planes and self._several
         self._samples = (
             {2: 2, 4: 3 if several else 8}
@@ -201,8 +201,8 @@ class Search:
         self._there: dict[tuple[MeanRule, int], float] = {}
 
     def scale(self, most: float) -> float:
-        """Return the largest scale on which tables of all factors keep an error of means, and that
-        is not above half the distance of two kinks of any factor.
+        """Return the largest scale of panels with which tables of all factors keep an error of
+        means and which is at most half the distance between two kinks of a factor.
         """
         factors, apart = [], math.inf
         for kind in sorted(set().union(*self.kinds) - {self.idle}):
@@ -219,7 +219,7 @@ class Search:
 
     @property
     def sectors(self) -> bool:
-        """True if means of two factors go over sectors."""
+        """True if means of two factors are integrated over sectors."""
         return "_polar_mean_of_2" in self.compiled.functions
 
     @property
@@ -236,7 +236,7 @@ class Search:
         return float(self.means(rule, kinds, covariance[None], shifts[None])[0])
 
     def means(self, rule: MeanRule, kinds: Kinds, covariances: Matrix, biases: Matrix) -> Matrix:
-        """Return the same at many covariances, and as many biases of all fields."""
+        """Return a mean at many covariances, with the biases of all fields for each."""
         size, values = len(kinds), np.empty(len(covariances))
         numbers = np.array(rule.two if size == 2 else rule.four)
         rows, columns = _UPPER[size]
@@ -254,13 +254,13 @@ class Search:
 
     @property
     def largest(self) -> float:
-        """About the largest mean of moduli: that of the largest aligned fields."""
+        """The mean of moduli for aligned fields of the largest variance, about the largest."""
         return float(max(map(np.sum, self._aligned))) / math.sqrt(2 * math.pi)
 
     @cached_property
     def _aligned(self) -> list[Matrix]:
-        """Return what each cell of the modulus of t adds to means of moduli of products, times
-        √(2π), from the middle on; fields are the largest, and aligned.
+        """Contributions of each cell of |t|, from t = 0 on, to the mean of the product of moduli,
+        times √(2π), for aligned fields of the largest variance.
         """
         t = np.arange(-_FARTHEST, _FARTHEST + _CELL, _CELL)
         shifts = (-self.bias, self.bias) if self.biased else (0.0,)
@@ -271,7 +271,7 @@ class Search:
             values = [[abs(self.factor(kind, each + b)) for each in fields] for b in shifts]
             found = np.asarray(np.max(values, axis=0))
             if self.idle is not None:
-                # a factor that falls off does so along its own field only
+                # a factor that decays does so along its own field only
                 for side in (found[t.size // 2 :], found[t.size // 2 :: -1]):
                     np.maximum.accumulate(side, out=side)
             return found
@@ -288,13 +288,13 @@ class Search:
         return found
 
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
-        """Return the largest found error times SAFETY, of means of so many factors.
+        """Return SAFETY times the largest error found in means of 2 or 4 factors.
 
-        The search ends when it is above ``enough``, and goes on there when more is asked for. It
-        begins where other rules were worst, so that few covariances refuse most rules.
+        The search stops above ``enough`` and is resumed there when more is asked for. It begins
+        with the covariances that were worst for other rules, which soon refuse most rules.
         """
         largest = self.error_where_hard(rule, enough, sizes)
-        # means of four factors decide nearly always
+        # means of four factors nearly always decide
         for size in sorted(sizes, reverse=True):
             begun = self._begun.setdefault((rule, size), _Begun(self._errors(rule, size)))
             while max(largest, SAFETY * begun.worst) <= enough:
@@ -310,8 +310,8 @@ class Search:
     def error_where_hard(
         self, rule: MeanRule, enough: float = math.inf, sizes: tuple[int, ...] = (2, 4)
     ) -> float:
-        """Return the largest error times SAFETY at the covariances where rules were worst so far,
-        or one above ``enough``; the last covariances found refuse most rules.
+        """Return SAFETY times the largest error at the covariances that were worst for other rules,
+        or the first above ``enough``; the last ones found come first, as they refuse most rules.
         """
         largest = 0.0
         for n, (kinds, *place) in reversed([*enumerate(self._hard)]):
@@ -323,8 +323,8 @@ class Search:
         return largest
 
     def as_near(self, rule: MeanRule, size: int, most: float) -> Callable[[MeanRule], bool]:
-        """Return what says whether means of so many factors by another rule are no farther from
-        those of a rule, with fields in the same order.
+        """Return a predicate: whether another rule changes no mean of ``size`` factors by more than
+        ``most``.
         """
         rng, many = np.random.default_rng(_SEED), self._samples[size] * _SAMPLES[size]
         tried = np.array(
@@ -345,17 +345,17 @@ class Search:
         return near
 
     def _order(self, size: int) -> list[int]:
-        """Return the order of fields in which means are computed again: the opposite one, but a
-        plane is that of the slopes, whose jumps no layer of a rest may blur.
+        """Return the order of fields in the second computation of means: the reverse, but with
+        planes the pairs stay, so that no layer of a residual blurs the jumps of slopes.
         """
         if size == 4 and self._planes:
             return [1, 0, 3, 2]
         return [*range(size)][::-1]
 
     def _off(self, rule: MeanRule, kinds: Kinds, covariances: Matrix, biases: Matrix) -> Matrix:
-        """Return the differences of means to those of a finer rule, with fields in another order.
+        """Return the deviations of means from those of a finer rule with fields in another order.
 
-        There the rule splits other variables at other places.
+        In another order the rule splits other variables at other places.
         """
         order = self._order(len(kinds))
         turned = covariances[:, order][:, :, order], biases[:, order]
@@ -364,11 +364,13 @@ class Search:
         return np.where(np.isfinite(difference), np.abs(difference), math.inf)
 
     def _errors(self, rule: MeanRule, size: int) -> Iterator[Found]:
-        """Yield the largest error of some covariances after the other."""
+        """Yield the largest error of each chunk of covariances, then larger ones around
+        the worst.
+        """
         rng = np.random.default_rng(_SEED)
 
         def off(kinds: Kinds, covariances: Matrix) -> tuple[Matrix, Found]:
-            # one rounding is much where factors jump: both orders shall have the same
+            # where factors jump a single rounding matters: both orders need the same matrix
             covariances = 0.5 * (covariances + covariances.transpose(0, 2, 1))
             varies = np.array([float(kind != self.idle) for kind in kinds])
             covariances = covariances * np.outer(varies, varies)
@@ -386,7 +388,7 @@ class Search:
                 rng, self._samples[size] * _SAMPLES[size], size, self.variance
             )
             layers = () if self.panels else _LAYERS[size]
-            # where rules are worst first, so that a rule that does not do is soon known
+            # hardest first, so that an insufficient rule is soon refused
             easy = [*structured(size, self.variance)][::-1]
             tried = np.array([*layers, *random, *easy])
             errors: list[float] = []
@@ -408,7 +410,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Choice:
-    """Says for which means and which tolerance a rule is chosen.
+    """The means and the tolerance for which a rule is chosen.
 
     Attributes:
         means: The digest of the text of all means, with the rule as an argument.
@@ -417,13 +419,13 @@ class Choice:
         rough: Whether factors jump, see ``FactorMeans``.
         even: Whether no mean changes when all fields change their signs.
         tolerance: Bound on the absolute error of the means.
-        last: The share of the largest mean that the error may be where no rule keeps it; see
-            :func:`coarsest`.
+        last: The largest error, relative to the largest mean, that is accepted if no rule keeps the
+            tolerance; see :func:`coarsest`.
         biased: Whether fields have biases.
-        within: The largest variances, and biases in modulus.
-        idle: The number of a factor whose fields do not vary, if any; see :class:`Search`.
-        of_what: What means are of, for messages.
-        search: Gives the search.
+        within: The largest variance, and the largest modulus of biases.
+        idle: The number of the constant factor, if any; see :class:`Search`.
+        of_what: What the means are taken of, for messages.
+        search: A function that returns the search.
     """
 
     means: str
@@ -444,7 +446,7 @@ class Choice:
         tolerance = max(self.tolerance, 1e-12)
         tail = self.search().tail(tolerance / 100)
         if self.family == "plane":
-            # other factors make the error of one larger
+            # the other factors of a mean multiply the error of one
             scale = self.search().scale(0.1 * tolerance / max(1.0, self.search().largest))
             numbers = tolerance, tail, self.rough, self.even, scale
             rules = [plane_rule(points, *numbers) for points in PLANE_POINTS]
@@ -454,7 +456,7 @@ class Choice:
             return [kinked_rule(p, tolerance, tail, self.rough) for p in KINKED_PANELS]
         near = self.search().tail(tolerance / 20)
         steps = [smooth_rule(step, tolerance, near) for step in SMOOTH_STEPS]
-        # factors that grow owe their errors to the tail where the finest step does not do
+        # for growing factors the tail dominates the error when the finest step does not suffice
         return [*steps, smooth_rule(SMOOTH_STEPS[-1], tolerance, tail)]
 
 
@@ -486,26 +488,26 @@ def chosen_rule(choice: Choice) -> tuple[MeanRule, float, float]:
 
 
 def _with_fewest_pairs(search: Search, rule: MeanRule) -> MeanRule:
-    """Return a rule with the fewest points of sectors that change means by rounding alone."""
+    """Return a rule with the fewest points of sectors that leave means unchanged up to rounding."""
     *fewer, most = [with_sectors(rule, sectors) for sectors in SECTORS]
     near = search.as_near(most, 2, _ROUNDED)
     return next(filter(near, fewer), most)
 
 
 def pair_error(search: Search, rule: MeanRule) -> float:
-    """Return the stated error of means of two factors alone, which finer rules compute."""
+    """Return the stated error of means of two factors, for which the rules are finer."""
     return stated_mean_error(search.error(rule, math.inf, sizes=(2,)))
 
 
 def stated_mean_error(error: float) -> float:
-    """Return what is stated of the error of a mean."""
+    """Return the error to be stated for a mean from the largest one found."""
     return stated_error(error, _ROUNDED)
 
 
 def drawn_biases(
     rng: np.random.Generator, covariance: Matrix, largest: float = LARGEST_BIAS
 ) -> Matrix:
-    """Biases up to the largest, some zero, often the same or opposite where fields nearly are."""
+    """Return random biases, some zero, often equal or opposite for nearly aligned fields."""
     size = len(covariance)
     biases = rng.uniform(-largest, largest, size=size)
     biases[rng.random(size) < 0.2] = 0.0

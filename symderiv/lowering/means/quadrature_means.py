@@ -64,13 +64,13 @@ def error_within(
     variance: float,
     bias: float,
 ) -> float:
-    """Return the error of the means of a module where fields are larger than it states errors for.
+    """Return the error of a module's means for fields larger than those for which it states errors.
 
     Args:
         student, teacher: Activations.
         rule: The rule of the module.
         numbers: ``QUADRATURE_RULE`` and ``QUADRATURE_PAIR_RULE`` of the module.
-        variance, bias: The largest of the fields, and of their biases in modulus.
+        variance, bias: The largest variance of fields, and the largest modulus of biases.
 
     Returns:
         The largest difference to a much finer rule that a search finds, times a factor of safety.
@@ -90,35 +90,37 @@ _SAMPLES = (
     (1, 1, 0, 0),
     (2, 0),
     (1, 4),
-)  # means in which all that computes any of them occurs
+)  # together these means use all functions that any mean uses
 _TEACHER = 3  # number of the teacher's activation among the factors; see the templates
 _HIGHER: tuple[Kind, ...] = ((False, 3), (True, 2), (False, 2))
-"""Factors that only rules with slopes of slopes have, and derivatives of means."""
+"""Factors that occur only in rules with slopes of slopes and in derivatives of means."""
 _FURTHER: tuple[Kind, ...] = ((False, 4), (True, 3), (False, 5), (True, 4))
-"""Factors that only derivatives of means have."""
+"""Factors that occur only in derivatives of means."""
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
 @dataclass(frozen=True)
 class FactorMeans:
-    """Means of products of two or four factors, which are called by number, by one rule.
+    """Means by one rule of products of two or four factors, where factors are called by number.
 
     Attributes:
         factors: The factors, and all of them by number, as functions of a module.
         means: The factors of every mean that occurs, by number.
-        kinks: Constants of the module that say where they are not smooth.
-        family: What means of four factors go over: ``smooth`` if all are analytic, ``plane``
-            (``plane_mean``) or ``kinked`` (``kinked_mean``).
-        at_zero: Whether means of two factors with kinks go over sectors (``polar_mean``).
-        rough: Whether factors jump, in planes of those whose fields do not span them.
+        kinks: Constants of the module with the places where factors are not smooth.
+        family: The points for means of four factors: ``smooth`` if all factors are analytic,
+            ``plane`` (``plane_mean``) or ``kinked`` (``kinked_mean``).
+        at_zero: Whether means of two factors with kinks are integrated over sectors
+            (``polar_mean``).
+        rough: Whether factors jump; for planes, only factors whose fields do not span the plane
+            count.
         even: Whether no mean changes when all fields change their signs.
         biased: Whether fields have biases.
-        of_what: What means are of, for messages.
-        samples: Means in which all that computes any of them occurs, each with the last argument of
-            ``template``.
-        together: What computes means of four factors together.
+        of_what: What the means are taken of, for messages.
+        samples: Means that together use all functions that any mean uses, each with the last
+            argument of ``template``.
+        together: Procedures that compute means of four factors together.
         within: The largest variances, and biases in modulus, of the fields in the search.
-        idle: The number of a factor whose fields do not vary, if any; see ``Search``.
+        idle: The number of the constant factor, if any; see ``Search``.
     """
 
     factors: tuple[Function, ...]
@@ -144,7 +146,7 @@ class FactorMeans:
         symmetries: tuple[tuple[int, ...], ...] = (),
         what: str = "",
     ) -> TemplateFunction:
-        """Return a mean of two or four factors; ``what`` names one with a part at kinks."""
+        """Return a mean of two or four factors; ``what`` names a variant with a term at kinks."""
         family = "" if self.family == "smooth" else "kinked_"
         if self.family == "plane" and len(kinds) == 4:
             family = "plane_"
@@ -157,12 +159,12 @@ class FactorMeans:
         return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
 
     def choice(self, tolerance: float, last: float | None) -> Choice:
-        """Return what a rule is chosen for.
+        """Return the means and the tolerance for which a rule is to be chosen.
 
         Args:
             tolerance: Bound on the absolute error of the means.
-            last: The share of the largest mean that it may be where no rule keeps it; see
-                ``coarsest``.
+            last: The largest error, relative to the largest mean, that is accepted if no rule keeps
+                the tolerance; see ``coarsest``.
         """
         return Choice(
             means=hashlib.sha256(self.text.encode()).hexdigest(),
@@ -201,7 +203,7 @@ class Quadrature:
     """The means of a problem as functions of a module."""
 
     differentiable = False
-    """True if functions say what their derivatives are."""
+    """Whether functions carry their derivatives."""
 
     def __init__(
         self,
@@ -212,16 +214,16 @@ class Quadrature:
         within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS),
         slopes: bool = False,
     ) -> None:
-        """Find the coarsest rule that does.
+        """Find the coarsest rule that keeps the tolerance.
 
         Args:
             problem: The activations.
             tolerance: Bound on the absolute error of the means.
-            limited: Take the best rule where none does.
+            limited: Take the best rule if none keeps the tolerance.
             rule: Take this one and search for its error.
             within: The largest variances, and biases in modulus, of the fields in the search.
-            slopes: Take these means for derivatives of others by the moments of their fields: the
-                rule serves means of all factors that derivatives have.
+            slopes: Whether these means serve as derivatives of others by the moments of fields: the
+                rule is then chosen for all factors of such derivatives.
 
         Raises:
             DivergentError: Γ_ii does not exist.
@@ -241,7 +243,7 @@ class Quadrature:
                 f"{problem.teacher.text!r}, which have kinks; use smooth activations with this rule"
             )
         if self.differentiable:
-            # before a rule is searched for
+            # refused before a rule is searched for
             for kinds in self.means:
                 for _, factors in slopes_of_mean(kinds_of(kinds)[1], self.biased):
                     _ = [*self._kinks_in(factors)]
@@ -256,7 +258,7 @@ class Quadrature:
 
     @cached_property
     def kinked(self) -> bool:
-        """True if the rules have to be split."""
+        """True if an activation has kinks, at which the rules are split."""
         return bool(self.student.kinks or self.teacher.kinks)
 
     @cached_property
@@ -270,14 +272,14 @@ class Quadrature:
 
     @cached_property
     def in_planes(self) -> bool:
-        """True if means of four factors with kinks go over points of planes (``plane_mean``)."""
-        # of derivatives, factors beyond the first two jump too
+        """True if means of four factors with kinks use points of planes (``plane_mean``)."""
+        # in derivatives, factors beyond the first two jump too
         one = self.kinked and not self.slopes
         return one and in_planes(self.problem, self.student, self.teacher)
 
     @property
     def at_zero(self) -> bool:
-        """True if means of two factors with kinks go over sectors (``polar_mean``)."""
+        """True if means of two factors with kinks are taken over sectors (``polar_mean``)."""
         return self.in_planes and not any((*self.student.kinks, *self.teacher.kinks))
 
     @property
@@ -310,12 +312,12 @@ class Quadrature:
 
     @property
     def recipe(self) -> dict[str, str]:
-        """Lines of the recipe."""
+        """Entries for the recipe in the module's header."""
         return {"tolerance": f"{self.tolerance:g}", "quadrature step": f"{self.rule.step:g}"}
 
     @property
     def statement(self) -> list[str]:
-        """Lines for the header of the module."""
+        """Lines for the header of the module that describe the quadrature."""
         largest = f"variances up to {LARGEST_VARIANCE:g}"
         if self.biased:
             largest += f" and biases up to {LARGEST_BIAS:g}"
@@ -336,8 +338,8 @@ class Quadrature:
         ]
 
     def activation_functions(self) -> tuple[Function, ...]:
-        """Return the activations, the derivatives that occur in means, and all of them by
-        number.
+        """Return the activations, their derivatives that occur in means, and the function that
+        calls all of them by number.
         """
         return self._factors()
 
@@ -351,7 +353,7 @@ class Quadrature:
                 if name == "teacher" and self.problem.same_activation:
                     value = sp.Function("student_activation")(X)
                 else:
-                    # delta functions of slopes have templates of their own
+                    # terms at the kinks of slopes have templates of their own
                     rough = order == 2 or of.jumps
                     value = of.derivative(order, between_kinks=rough) / (1 + order // 2)
                     value = for_many(value)
@@ -373,7 +375,7 @@ class Quadrature:
 
     @cached_property
     def _beyond(self) -> tuple[Kind, ...]:
-        """The factors beyond those of plain descent that means have."""
+        """The factors in means that plain descent does not have."""
         if not self.slopes:
             return _HIGHER if self.higher else ()
         wanted = {kind for numbers in self.means for kind in kinds_of(numbers)[1]}
@@ -393,7 +395,7 @@ class Quadrature:
             ("quadrature_further_factor", "further_factor_of", _FURTHER),
         ):
             if set(kinds) & set(self._beyond):
-                # what is in no mean is never asked for
+                # placeholders: factors that occur in no mean are never called
                 filled = (each if each in self._beyond else (False, 0) for each in kinds)
                 numbered = zip(map(number_of, kinds), map(_name_of, filled), strict=True)
                 more = tuple((f"factor_{number}", name) for number, name in numbered)
@@ -405,7 +407,7 @@ class Quadrature:
             )
             for place, (own, template, used) in enumerate(groups)
         ]
-        # beyond the usual ones one number after the other
+        # further factors are evaluated one number at a time
         template, used = ("factor_of_many", ()) if last else ("factors_of", names)
         many, doc = "quadrature_factors", "One of them at many numbers."
         functions.append(
@@ -420,7 +422,7 @@ class Quadrature:
     def functions(
         self, pattern: Pattern, arguments: tuple[sp.Symbol, ...], name: str, doc: str
     ) -> list[Function]:
-        """Return the function of a pattern in which every factor has a field of its own."""
+        """Return the functions of a pattern in which every factor has a field of its own."""
         kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
         symmetries = pattern.symmetries(self.biased)
         what = self._what(kinds)
@@ -451,11 +453,11 @@ class Quadrature:
         return replace(mean, slopes=tuple(slopes), used=tuple(used.values()))
 
     def _kinks_in(self, factors: tuple[Kind, ...]) -> Iterator[tuple[float, int, float, int]]:
-        """Yield the delta functions of a product: the number in front, whose field it is of, where
-        it is, and how often it is differentiated.
+        """Yield the delta functions in a product: prefactor, factor number, place, and order of
+        derivative.
 
         Raises:
-            NotYetError: They are more than means can have.
+            NotYetError: There are more of them than means can have.
         """
         found = []
         for place, (teacher, order) in enumerate(factors):
@@ -478,7 +480,7 @@ class Quadrature:
     def _at_kink(
         self, arguments: Sequence[sp.Symbol], factors: Sequence[Kind], kink: float, power: int
     ) -> TemplateFunction:
-        """Return the mean of factors where the first field is fixed."""
+        """Return the mean of factors with the first field fixed at a kink."""
         kinds = [*factors, (factors[0][0], factors[0][1] + 1)] if power else [*factors]
         numbers = [*map(number_of, kinds), 0, 0, 0][: len(factors) + 1]
         names = [(f"kind_{n}", str(number)) for n, number in enumerate(numbers, start=1)]
@@ -499,7 +501,7 @@ class Quadrature:
         )
 
     def _what(self, kinds: Kinds) -> str:
-        """Return which part at kinks a mean has."""
+        """Return the name of the term at kinks that a mean has, or an empty string."""
         if _TEACHER + 1 in kinds and self.teacher.jumps:
             return "slopes"
         return "curvature" if 2 in kinds and self.student.slope_jumps else ""
@@ -558,7 +560,7 @@ class Quadrature:
 
     @cached_property
     def _of_stated_rules(self) -> list[Kinds]:
-        """The factors of means in the equations of a rule with lines of its own."""
+        """The factors of means in the equations of a rule that is given by its statement."""
         if not self.problem.rule.stated:
             return []
         equations, same = derive_equations(self.problem), self.problem.same_activation
@@ -575,25 +577,25 @@ class Quadrature:
 
 
 MOST_KINKS = 4
-"""The most kinks of a factor whose means go over points of planes."""
+"""The largest number of kinks of a factor for which means are integrated over points of planes."""
 
 FINEST_KINKED_SLOPES = 1e-6
-"""The finest that is asked of derivatives of means with kinks, where the rule may be limited."""
+"""The smallest tolerance asked of derivatives of means with kinks, if the rule may be limited."""
 
 
 class DifferentiableQuadrature(Quadrature):
     """The means of a problem as its module computes them, with their derivatives.
 
-    Derivatives are means by rules of their own, because their factors are rougher.
+    Derivatives are means with a rule of their own, because their factors are rougher.
 
     Attributes:
-        derived: Their rules.
+        derived: The means for derivatives, with their rule.
     """
 
     differentiable = True
 
     def __init__(self, problem: LearningProblem, tolerance: float, limited: bool = False) -> None:
-        """Find the coarsest rules that do; see :class:`Quadrature`."""
+        """Find the coarsest rules that keep the tolerance; see :class:`Quadrature`."""
         super().__init__(problem, tolerance, limited)
         finest = FINEST_KINKED_SLOPES if self.kinked and limited else 0.0
         self.derived = Quadrature(problem, max(tolerance, finest), limited, slopes=True)
@@ -631,7 +633,7 @@ def _by_rule_of_slopes(function: Function) -> Function:
 def in_planes(
     problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
 ) -> bool:
-    """Return whether means of four factors may go over points of planes: few kinks, no biases."""
+    """Return whether means of four factors may be integrated over planes: few kinks, no biases."""
     few = max(len(student.kinks), len(teacher.kinks)) <= MOST_KINKS
     return few and not problem.rule.biases and not problem.rule.stated
 
@@ -649,7 +651,7 @@ def _said(kinds: Sequence[Kind]) -> str:
 
 
 def _product(kinds: Sequence[Kind]) -> str:
-    """Return a product of factors in words of a formula."""
+    """Return a product of factors as a formula in plain text."""
     letters = zip(kinds, "abcd", strict=False)
     return " ".join(f"{'h' if t else 'g'}{chr(39) * order}({a})" for (t, order), a in letters)
 
@@ -664,8 +666,8 @@ def _name_of(kind: Kind) -> str:
 def _refuse_activations(
     problem: LearningProblem, student: NumericActivation, teacher: NumericActivation
 ) -> None:
-    """Refuse student activations for which the noise of the update does not exist, and any that
-    quadrature cannot treat.
+    """Refuse student activations for which the noise of the update diverges, and any activation
+    that quadrature cannot treat.
     """
     student.refuse_jumps()
     for activation in (student, teacher):

@@ -1,6 +1,6 @@
 """The rules of quadrature that a module can have, from coarse to fine.
 
-What the numbers mean is said in ``symderiv.numerics.quadratures.smooth_mean``, ``kinked_mean``,
+The parameters are explained in ``symderiv.numerics.quadratures.smooth_mean``, ``kinked_mean``,
 ``plane_mean`` and ``joint_mean``.
 """
 
@@ -25,20 +25,20 @@ SMOOTH_STEPS = (
 )
 KINKED_PANELS = (4.0, 2.8, 2.0, 1.4, 1.0)
 SCALES = (1.0, 0.9, 0.75, 0.65)
-"""Distances on which factors vary away from kinks, from which tables of them take their panels."""
+"""Length scales of factors away from kinks, which set the panels of their tables."""
 PLANE_POINTS = (8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 28.0)
 SECTORS = ((12.0, 12.0), (19.0, 20.0), (19.0, 28.0))
-"""Points of a right angle and of r in polar coordinates, for means of two factors: the first do for
-exponentials, the last for what has poles nearby."""
+"""Numbers of points for a right angle and for r in polar coordinates, in means of two factors: the
+first suffice for exponentials, the last for functions with poles nearby."""
 ALONG_LINES, LARGEST_CORRELATION = 0.3, 1.0
-"""The correlation of two rests from which means in planes are integrated along lines."""
+"""The correlation of two residuals from which lines may be used in planes, and the largest one."""
 NEARLY = 1.5
-"""The factor by which the errors of a coarser rule may be larger than those of the finest, if none
+"""How much larger than the errors of the finest rule those of a coarser one may be, if no rule
 keeps a tolerance."""
 MOST_TAKEN = 3
-"""The number of coarser rules that are searched for this."""
+"""The number of coarser rules that are searched in that case."""
 LAST = 1e-4
-"""The share of the largest mean beyond which an error makes means worthless."""
+"""The error, relative to the largest mean, beyond which means are worthless."""
 JOINT_STEPS, JOINT_REACHES = (0.9, 0.7, 0.55, 0.45, 0.36, 0.29, 0.23, 0.18), (7.5, 9.0, 10.5)
 JOINT_PANELS = (3.0, 2.2, 1.6, 1.2, 0.9, 0.65)
 
@@ -57,14 +57,14 @@ def coarsest(
 
     Args:
         rules: The rules, from coarse to fine.
-        error_of: The largest error that a search finds of a rule; it may end above a number.
+        error_of: The largest error of a rule that a search finds, which may stop above a number.
         tolerance: Bound on the error.
-        of_what: What means are of, for messages.
+        of_what: What the means are taken of, for messages.
         largest: The largest mean.
-        last: The share of the largest mean that the error may be where no rule keeps the
-            tolerance: the finest is taken then, or a coarser one that is as good. None to keep it.
-        argument: What is to blame for means that are not accurate.
-        where_hard: The largest error of a rule where the searches so far found large ones.
+        last: The relative error of the largest mean that is accepted if no rule keeps the
+            tolerance: the finest rule is taken then, or a coarser one as good. None: raise instead.
+        argument: The argument that errors are about.
+        where_hard: The largest error of a rule at the hard cases found so far.
 
     Raises:
         NotYetError: A mean is not finite in double precision, or no rule is accurate at all.
@@ -110,11 +110,11 @@ def _as_good_as_finest(
     where_hard: Callable[[AnyRule], float],
     most: float,
 ) -> AnyRule:
-    """Return the coarsest rule whose errors are nearly those of the finest where they are large.
+    """Return the coarsest rule that at the hard cases is nearly as accurate as the finest one.
 
-    Beyond it only the time of runs grows. The search of a rule ends where it is clearly worse than
-    the finest one is anywhere so far, and goes on if the finest is as bad there. An error above
-    ``most`` ends everything.
+    Finer rules would only cost time. The search for a rule's errors stops where it is clearly worse
+    than the finest rule has been so far, and is resumed if the finest is as bad there. If the error
+    of the finest exceeds ``most``, the finest rule is returned.
     """
     while (least := where_hard(rules[-1])) <= most:
         rule = next(each for each in rules if where_hard(each) <= NEARLY * least)
@@ -125,17 +125,17 @@ def _as_good_as_finest(
 
 
 def stated_error(found: float, rounding: float) -> float:
-    """Return an error in two digits, rounded up, and never less than rounding leaves."""
+    """Return an error rounded up to two digits, but at least the rounding error."""
     return float(f"{1.05 * found + rounding:.1e}") if math.isfinite(found) else found
 
 
 @dataclass(frozen=True)
 class MeanRule:
-    """The numbers of a rule, for means of four factors and for means of two.
+    """The parameters of a rule for means of two and of four factors.
 
     Attributes:
         step: The step of equal steps, or the longest panel, both in units of the fields.
-        four, two: The arrays that the functions take.
+        four, two: The arrays that the functions for four and two factors take.
     """
 
     step: float
@@ -144,7 +144,7 @@ class MeanRule:
 
 
 def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
-    """Equal steps; what concerns the Gaussian weight alone follows mostly from the tolerance.
+    """Return a rule of equal steps; its reach follows mostly from the tolerance.
 
     Means of two factors cost little, and so take finer steps and go farther.
 
@@ -164,7 +164,7 @@ def smooth_rule(step: float, tolerance: float, tail: float) -> MeanRule:
 
 
 def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) -> MeanRule:
-    """Panels between kinks.
+    """Return a rule of panels between kinks.
 
     A layer of width w that is taken for a kink changes a mean by about w² where both factors have
     kinks, by w where both jump; so the floor follows from the tolerance. Means of two factors cost
@@ -183,10 +183,10 @@ def kinked_rule(panel: float, tolerance: float, tail: float, slope_jumps: bool) 
 def plane_rule(
     points: float, tolerance: float, tail: float, jumps: bool, even: bool, scale: float = 1.0
 ) -> MeanRule:
-    """Pieces of the lines of a plane, for factors with few kinks and fields without biases.
+    """Return a rule of pieces of lines in a plane, for factors with few kinks, without biases.
 
     Args:
-        points: How many a piece of usual length has.
+        points: The number of points of a piece of usual length.
         tolerance: Bound on the error of means.
         tail: The t beyond which the largest integrand is negligible.
         jumps: Whether factors jump whose fields do not span the plane.
@@ -206,16 +206,16 @@ def plane_rule(
 def error_of_panels(
     factor: Callable[[float], float], kinks: Sequence[float], scale: float, variance: float
 ) -> float:
-    """Return the largest error of a mean that the polynomials of a panel away from kinks leave.
+    """Return the largest error of a mean from interpolating a factor on panels.
 
     The panels of ``smoothed`` grow with the distance from the nearest kink. That suits functions
-    that vary less there; derivatives of error functions vary as much everywhere.
+    that vary more slowly away from kinks; derivatives of error functions vary as much everywhere.
 
     Args:
         factor: A function of the field.
         kinks: Where it is not smooth, ascending; at least one place.
-        scale: The distance on which it varies, which gives the first panel.
-        variance: That of the field.
+        scale: The distance on which it varies, which sets the first panel.
+        variance: The variance of the field.
     """
     # takes long to import, and only searches need it
     from symderiv.numerics.quadratures.smoothed import _FAR_PANELS, _cells_away
@@ -245,7 +245,7 @@ def error_of_panels(
 
 
 def with_sectors(rule: MeanRule, sectors: tuple[float, float]) -> MeanRule:
-    """Return a rule of planes with these points of sectors for means of two, see
+    """Return a rule of planes with these numbers of points in sectors for means of two factors, see
     :data:`SECTORS`.
     """
     two = *rule.two[:7], sectors[0], rule.four[5], sectors[1]
@@ -256,22 +256,22 @@ JointRule = tuple[float, ...]
 
 
 def joint_rule(step: float, reach: float, kinked: bool = False) -> JointRule:
-    """Equal steps for any smooth function of a few fields, panels for one with kinks; those that
-    grow fast need a longer reach.
+    """Return a rule for any function of a few fields: equal steps for a smooth one, panels for one
+    with kinks. Functions that grow fast need a longer reach.
 
     Args:
         step: The step, or the longest panel, in units of the fields.
-        reach: How far points go, in standard deviations.
+        reach: How far the points go, in standard deviations.
         kinked: Whether it has kinks.
     """
     if kinked:
-        # a mean of two jumps changes by the width of a layer that is taken for a kink
+        # taking a layer for a kink changes a mean of two jumps by the layer's width
         return min(step, 2.5), step, reach, 0.0, 1e-11, 1.2, 0.0
     return step, 1.1 * step, reach
 
 
 def joint_rules(step: float, reach: float, kinked: bool = False) -> list[tuple[float, float]]:
-    """Return steps and reaches that are clearly coarser than one, by how many points they have."""
+    """Return pairs of step and reach that are clearly coarser than a rule, fewest points first."""
     steps = [each for each in (JOINT_PANELS if kinked else JOINT_STEPS) if each > 1.2 * step]
     pairs = [(each, far) for each in steps for far in JOINT_REACHES if far < reach]
     return sorted(pairs, key=lambda pair: pair[1] / pair[0])
@@ -295,7 +295,7 @@ def _finer_panels(numbers: tuple[float, ...]) -> tuple[float, ...]:
 
 def _finer_plane(numbers: tuple[float, ...]) -> tuple[float, ...]:
     points, digits, reach, scale, floor, even, _, _, rests = numbers
-    # nothing along lines: what they give is held against points of a plane
+    # nothing along lines: integrals along lines are compared with points of a plane
     numbers = 1.4 * points, digits + 3.0, reach + 0.7, 0.8 * scale, 0.1 * floor, even
     return *numbers, 2.0 * LARGEST_CORRELATION, 0.0, 0.2 * rests
 
@@ -313,6 +313,6 @@ def _finer_sectors(numbers: tuple[float, ...]) -> tuple[float, ...]:
 
 _FINER = {5: _finer_steps, 9: _finer_plane, 7: _finer_panels}
 _FINER |= {8: _finer_lines, 10: _finer_sectors}
-"""By how many numbers a rule has: equal steps, pieces of a plane, panels; panels and what lines or
-sectors have.
+"""The refinement by the number of parameters of a rule: equal steps, pieces of a plane, panels, and
+panels with lines or with sectors.
 """

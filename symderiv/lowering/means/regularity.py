@@ -1,4 +1,4 @@
-"""Questions about closed forms that are answered by evaluating them at exact points."""
+"""Tests of closed forms by evaluating them at exact points."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ Form = tuple[tuple[sp.Symbol, ...], tuple[tuple[sp.Symbol, sp.Expr], ...], sp.Ex
 """Arguments (upper triangle of a covariance matrix), definitions and value of a function."""
 
 CLOSED_MEANS = Path(__file__).with_name("closed_means.pickle")
-"""The means of activations that have names, and what is asked here of them; see
-``ship_closed_means``."""
+"""Shipped means of named activations and results of these tests; see ``ship_closed_means``."""
 
 _once = derived_once(
     imports=("symderiv.lowering.means.closed_means",),
@@ -41,7 +40,7 @@ _BIASES = [sp.Rational(n, 7) for n in (3, -2, 5, -4, 1, -6, 2, -1)]
 
 
 def _size(arguments: Sequence[sp.Symbol], biased: bool = False) -> int:
-    """Return the number of fields of so many arguments."""
+    """Return the number of fields that has this number of arguments."""
     count = 0
     while count * (count + 1) // 2 + biased * count < len(arguments):
         count += 1
@@ -68,7 +67,7 @@ class _SingularError(ArithmeticError):
 def _at(expression: sp.Expr, known: Mapping[Any, sp.Expr]) -> sp.Expr:
     try:
         value = expression.xreplace(dict(known))
-    except (TypeError, ZeroDivisionError) as error:  # comparisons with nan inside of SymPy
+    except (TypeError, ZeroDivisionError) as error:  # SymPy compares with nan
         raise _SingularError(str(expression)) from error
     if value.has(sp.nan, sp.zoo, sp.oo, sp.S.NegativeInfinity):
         raise _SingularError(str(expression))
@@ -76,9 +75,9 @@ def _at(expression: sp.Expr, known: Mapping[Any, sp.Expr]) -> sp.Expr:
 
 
 def _check_finite(expression: sp.Expr) -> None:
-    """Require a finite real number, without the integrals of means of four signs.
+    """Require a finite real number, without evaluating the integrals of means of four signs.
 
-    Those are between -1 and 1 wherever their correlations are numbers.
+    Those lie between -1 and 1 wherever their correlations are finite.
     """
     if isinstance(expression, sp.Float | sp.Rational):
         return
@@ -89,7 +88,7 @@ def _check_finite(expression: sp.Expr) -> None:
 
 
 def _number(expression: sp.Expr) -> sp.Expr:
-    """Return a finite real number."""
+    """Return an expression as a finite real number, or raise."""
     value = sp.N(expression, _DIGITS)
     if value is sp.nan or not (value.is_Float or value.is_Rational):
         raise _SingularError(str(expression))
@@ -107,7 +106,7 @@ def agrees(general: Form, reduced: Form, places: Sequence[int], biased: bool = F
         general: The function of distinct fields.
         reduced: The function derived for the coinciding fields.
         places: For each field of the general function the field of the reduced one it becomes.
-        biased: Behind the covariances, both have a bias of each field as arguments.
+        biased: Whether both take a bias of each field after the covariances.
     """
     size = max(places) + 1
     small = _covariance(size)
@@ -132,7 +131,7 @@ def has_edge(
     """Return whether an arcsine, a root or a quotient reaches the edge of its domain for some
     covariance.
 
-    Tried where all fields are equal, where two of them are, and where one has no variance: there
+    The test points have all fields equal, two fields equal, or one field without variance: there
     rounding may carry the function over the edge.
     """
     size = _size(arguments, biased)
@@ -170,7 +169,7 @@ def _inside_domain(form: Form, point: Sequence[sp.Expr]) -> sp.Expr | None:
 
 @lru_cache(maxsize=32)
 def _bounded(form: Form) -> frozenset[sp.Basic]:
-    """Return the parts of a form that are functions with an edge."""
+    """Return the parts of a form that are functions with a bounded domain."""
     kinds = (sp.asin, sp.acos, SignMean2, ShiftedSigns, sp.Pow)
     return frozenset().union(*(e.atoms(*kinds) for e in (*(e for _, e in form[1]), form[2])))
 

@@ -37,8 +37,8 @@ _OF_TWO = (
     Array("curvatures_of_both", ("K", "M"), "E[g''(x_i) h(y_n)] / 2"),
 )
 _KINDS = {(1, 1, 0, 0): "means", (0, 0): "values", (1, 1): "slopes", (2, 0): "curvatures"}
-"""The names of means by the orders of factors; behind them stand the owners of the last two
-fields."""
+"""The names of shared means by the orders of their factors; the networks of the last two fields are
+appended."""
 
 NOISE_MEANS = Procedure(
     "noise_means",
@@ -69,7 +69,7 @@ PAIR_MEANS = Procedure(
 
 
 def shared_mean(factors: Sequence[Slot], procedures: Sequence[Procedure]) -> sp.Expr | None:
-    """Return the element that is a mean in an array of some procedures; None for another mean."""
+    """Return the element of a procedure's array that holds a mean, or None for another mean."""
     ordered = sorted(factors, key=lambda slot: (-slot.order, slot.teacher))
     kind = _KINDS.get(tuple(slot.order for slot in ordered))
     whose = ("students", "both", "teachers")[sum(slot.teacher for slot in ordered[-2:])]
@@ -85,12 +85,13 @@ def shared_mean(factors: Sequence[Slot], procedures: Sequence[Procedure]) -> sp.
 def before_shared(
     body: Sequence[Assignment | Call], fields: Sequence[Array], procedures: Sequence[Procedure]
 ) -> tuple[tuple[Array, ...], tuple[Assignment | Call, ...]]:
-    """Return locals and steps that compute the shared means before some steps that read them.
+    """Return the local arrays and the steps that compute the shared means which some steps read.
 
     Args:
-        body: The steps; nothing is needed if they read none.
-        fields: What the fields of means are: overlaps, and biases that a rule has.
-        procedures: What computes shared means; those are called that compute most of them.
+        body: The steps that read shared means, or none.
+        fields: The arrays of the moments of fields: overlaps, and biases if the rule has any.
+        procedures: The procedures that compute shared means; those that compute most of them are
+            called first.
     """
     read = {
         str(element.base.label)

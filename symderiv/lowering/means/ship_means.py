@@ -1,4 +1,4 @@
-"""Writes the code of means by quadrature that comes with the package.
+"""Write the code of means by quadrature that comes with the package.
 
 python -m symderiv.lowering.means.ship_means
 """
@@ -21,7 +21,7 @@ _PAIR = ("tuple", ("i", "i"))
 
 
 def _of(count: int) -> tuple[object, ...]:
-    """Return kinds of what a mean of so many factors takes."""
+    """Return the argument types of a mean of ``count`` factors."""
     sizes = (count, "i"), (count * (count + 1) // 2, "f"), (count, "f")
     return _RULE, *(("tuple", (kind,) * size) for size, kind in sizes)
 
@@ -46,8 +46,8 @@ KINDS = {
     ("x/(1+Abs(x))", False): {"_polar_mean_of_2": _of(2)},
     ("Max(-1,Min(1,x))", True): _PANELS,
 }
-"""The functions and what they are called with, by an activation whose module has them, and whether
-units have biases; any other activation of its family would do.
+"""The functions with their argument types, by an activation that needs them and whether units have
+biases; any other activation of that family would do.
 """
 
 

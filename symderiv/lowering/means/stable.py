@@ -25,7 +25,7 @@ ExpDifference = type("ExpDifference", (sp.Function,), {})
 
 
 def stable(value: sp.Expr) -> sp.Expr:
-    """Return the same value by the rules above; one without waves comes back unchanged."""
+    """Return an equal expression rewritten by the rules above, or the same one if none applies."""
     if not value.has(sp.erfi, SignMean2, ShiftedSigns) and not _differences(value):
         return value
     terms = [_term(term) for term in sp.Add.make_args(sp.expand(value, deep=False))]
@@ -41,7 +41,7 @@ def _differences(value: sp.Expr) -> bool:
 
 
 def _split(term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
-    """Return a term as coefficient and exponent."""
+    """Return a term as coefficient and exponent; the exponent is None without an exponential."""
     exponents = [f.args[0] for f in sp.Mul.make_args(term) if isinstance(f, sp.exp)]
     if not exponents:
         return term, None
@@ -94,6 +94,6 @@ def _joined(terms: list[sp.Expr]) -> list[sp.Expr]:
 
 
 def _alike(first: sp.Expr, second: sp.Expr) -> tuple[int, str, str]:
-    """Return how many terms two exponents share."""
+    """Return a sort key that puts exponents with the most common terms first."""
     shared = set(sp.Add.make_args(first)) & set(sp.Add.make_args(second))
     return len(shared), str(first), str(second)

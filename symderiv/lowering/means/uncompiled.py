@@ -1,8 +1,8 @@
 """The text of a generated module as plain Python: the same statements, nothing compiled.
 
 For a few calls compilation would take a hundred times longer than the calls. Numba is replaced by
-decorators that do nothing; what fast modules have from their runtime (views, arrays on the stack,
-vector instructions) by what it does.
+decorators that do nothing, and the runtime of fast modules (views, arrays on the stack, vector
+instructions) by plain Python with the same effect.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Floats = NDArray[np.float64]
 def uncompiled(
     text: str, compiled: Mapping[str, Callable[..., Any]] = MappingProxyType({})
 ) -> SimpleNamespace:
-    """Return the names of a generated module.
+    """Return the namespace of a generated module.
 
     Args:
         text: The text of the module.
         compiled: Functions to take in place of its own, by name.
 
-    Its functions give what the compiled ones give up to rounding, except where those divide by zero
-    or take roots of negative numbers: Python raises there.
+    Its functions agree with the compiled ones up to rounding, except where those divide by zero or
+    take roots of negative numbers: Python raises there.
     """
     scope: dict[str, Any] = {
         "__name__": "uncompiled",
@@ -45,7 +45,7 @@ def uncompiled(
 def _imported(
     name: str, names: object = None, own: object = None, wanted: object = (), level: int = 0
 ) -> Any:
-    """Return what ``import`` gives inside of the text."""
+    """Return the module that an ``import`` in the text yields."""
     modules = {
         "math": math,
         "numpy": _Numpy("numpy"),
@@ -59,19 +59,19 @@ def _imported(
 
 
 def _as_it_is(*_: Any, **options: Any) -> Any:
-    """Numba's decorator, made one that does nothing."""
+    """Return a function unchanged, in place of numba's decorator."""
     return lambda function: function
 
 
 class _Numpy(ModuleType):
-    """NumPy, whose new arrays hold zeros: what lies behind the last number used is read, too."""
+    """A stand-in for NumPy whose new arrays hold zeros: unused entries are read, too."""
 
     def __getattr__(self, name: str) -> Any:
         return np.zeros if name == "empty" else getattr(np, name)
 
 
 def _exp(x: float) -> float:
-    """Infinite where Python raises, as in compiled functions."""
+    """Return exp(x), infinite where Python raises, as compiled functions do."""
     try:
         return math.exp(x)
     except OverflowError:
@@ -90,12 +90,12 @@ def view(vector: Floats, start: int, shape: Sequence[int]) -> Floats:
 
 
 def stack_array(count: int, shape: Sequence[int]) -> Floats:
-    """Return an array."""
+    """Return a new array in place of one on the stack."""
     return np.zeros(count).reshape(shape)
 
 
 def to_inverse_roots(values: Floats, count: int) -> None:
-    """Replace the first numbers of an array, in eights, by their inverse square roots."""
+    """Replace an array's first entries, in groups of eight, by their inverse square roots."""
     eights = slice(-(-count // 8) * 8)
     with np.errstate(divide="ignore", invalid="ignore"):
         values[eights] = 1 / np.sqrt(values[eights])

@@ -1,1 +1,1 @@
-"""Indexed programs of a learning problem: spectral, in moments, with losses, exported."""
+"""Indexed programs of a learning problem: in spectral form, in moments, with losses, for export."""

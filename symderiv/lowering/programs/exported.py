@@ -72,11 +72,12 @@ def exported_program(
 def kept_program(
     student: str, teacher: str, rule: LearningRule, tolerance: float | None = None
 ) -> Program:
-    """Return :func:`exported_program` as it was kept, which has no numbers of a study.
+    """Return :func:`exported_program` from the cache; it contains no numbers of a study.
 
     Args:
         student, teacher: Activations, by their names or formulas.
-        rule, tolerance: As those of a problem.
+        rule: The learning rule.
+        tolerance: Bound on the error of an activation as a mixture; None for the default.
     """
     return Program(**program_fields(student, teacher, rule, tolerance), extension=GAUSSIAN)
 
@@ -90,7 +91,7 @@ _CODEGEN = package_folders("symderiv_codegen")
 def kept_vectors(
     student: str, teacher: str, rule: LearningRule, tolerance: float | None
 ) -> tuple[Vector, ...]:
-    """Return the vectors of :func:`kept_program` without its expressions, which take longer."""
+    """Return the vectors of :func:`kept_program` without its expressions, which load slowly."""
     return kept_program(student, teacher, rule, tolerance).vectors
 
 
@@ -106,7 +107,7 @@ def source_text(
     """Return :func:`kept_program` as source in a language.
 
     Args:
-        student, teacher, rule, tolerance: As those of a problem.
+        student, teacher, rule, tolerance: As in :func:`kept_program`.
         language: What it is written in.
         numbers: Sizes and values by name, end and steps of the example at the end of the source.
 
@@ -122,8 +123,8 @@ def source_text(
 def _with_derivatives(
     student: str, teacher: str, rule: LearningRule, tolerance: float | None
 ) -> Program:
-    """Return :func:`kept_program`, or where means are integrals the program that has these by
-    quadrature, with their derivatives.
+    """Return :func:`kept_program` or, if its means are integrals, the program that computes them
+    and their derivatives by quadrature.
 
     Raises:
         NotYetError: The derivatives of a mean are not known.
@@ -145,10 +146,10 @@ def tangent_program(
     tolerance: float | None,
     moving: tuple[str, ...],
 ) -> Program:
-    """Return the tangent of :func:`kept_program`, whose means may also be integrals.
+    """Return the tangent of :func:`kept_program`, also where means are integrals.
 
     Args:
-        student, teacher, rule, tolerance: As those of a problem.
+        student, teacher, rule, tolerance: As in :func:`kept_program`.
         moving: Names of the parameters that have a direction.
 
     Raises:
@@ -160,7 +161,7 @@ def tangent_program(
 
 @contextmanager
 def _refused(student: str, teacher: str) -> Iterator[None]:
-    """Say of activations that their means have no derivatives, where they have none."""
+    """Turn errors into one that says that means of the activations have no derivatives."""
     try:
         yield
     except NotYetError as error:
@@ -183,16 +184,16 @@ def tangent_module_text(
     tolerance: float | None,
     moving: tuple[str, ...],
 ) -> str:
-    """Return the fast module of :func:`tangent_program` as it was kept, to be compiled."""
+    """Return the fast module of :func:`tangent_program` from the cache, ready to be compiled."""
     return print_fast(tangent_program(student, teacher, rule, tolerance, moving))
 
 
 @derived_once(imports=(__name__,), also=_CODEGEN, shipped=SHIPPED_PROGRAMS)
 def precise_text(student: str, teacher: str, rule: LearningRule) -> str:
-    """Return the text of :func:`kept_program` for numbers of any precision.
+    """Return the text of :func:`kept_program` for numbers of arbitrary precision.
 
     Args:
-        student, teacher, rule: As those of a problem.
+        student, teacher, rule: As in :func:`kept_program`.
 
     Raises:
         PrinterError: A mean is a sum over tables of doubles, or an integral.
@@ -220,7 +221,7 @@ def reverse_module_text(
     """Return the module of weights times the Jacobian, see :func:`symderiv_codegen.print_reverse`.
 
     Args:
-        student, teacher, rule, tolerance: As those of a problem.
+        student, teacher, rule, tolerance: As in :func:`kept_program`.
         moving: Names of fields of the state and of parameters.
 
     Raises:
@@ -234,10 +235,11 @@ def reverse_module_text(
 def tangent_observables_text(
     student: str, teacher: str, rule: LearningRule, tolerance: float | None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return a module with the rates of Q, R and the error, and the names of what they depend on.
+    """Return a module with the rates of Q, R and the error, and the names of the arrays that these
+    depend on.
 
-    Its function ``observables_tangent`` takes these, their rates, and arrays for the rates of Q and
-    R; it returns that of the error.
+    Its function ``observables_tangent`` takes these arrays, their rates, and arrays for the rates
+    of Q and R; it returns the rate of the error.
     """
     with _refused(student, teacher):
         program = _with_derivatives(student, teacher, rule, tolerance)
@@ -251,7 +253,7 @@ def tangent_observables_text(
 def program_fields(
     student: str, teacher: str, rule: LearningRule, tolerance: float | None
 ) -> dict[str, Any]:
-    """Return what a program says; its extension are functions, which are not kept."""
+    """Return the fields of a program except its extension, whose functions are not kept."""
     program = exported_program(learning_problem(student, teacher, rule), "exported", tolerance)
     return {name: value for name, value in vars(program).items() if name != "extension"}
 

@@ -45,7 +45,7 @@ _WITHOUT = {
     B_TEACHER: 0,
     LATTICE_SHIFT: 0,
 }
-"""The values of numbers of features that a rule does not have."""
+"""The neutral values of features that a rule does not have."""
 
 
 def loss_program(equations: LearningEquations, name: str, means: LossMeans) -> Program:
@@ -82,7 +82,7 @@ def loss_program(equations: LearningEquations, name: str, means: LossMeans) -> P
 
 
 def _loss_stated(problem: LearningProblem) -> list[str]:
-    """Return what l, s and t in the equations are."""
+    """Return lines that explain l, s and t in the equations."""
     lines = [f"l = {problem.loss.expression}, l_s its derivative by s, the student's output;"]
     if problem.rule.dropout:
         lines += ["    units put out nothing where mask is 0, all of them are summed over;"]
@@ -96,7 +96,7 @@ def _loss_stated(problem: LearningProblem) -> list[str]:
 
 
 def _taken(arrays: SolverArrays) -> dict[Array, Array]:
-    """Return the arrays of a rule that stand for those that means are computed from."""
+    """Return the arrays of a rule by the inputs of the means that they are passed as."""
     own = {array.name: array for array in (*arrays.fields, LABEL_NOISE, *arrays.numbers)}
     stands_for = {array: own[array.name] for array in FORCES.inputs if array.name in own}
     return {**stands_for, **({B_STUDENT: B_STATE} if B_STATE.name in own else {})}
@@ -111,10 +111,10 @@ def _made(
     """Return inputs, locals and steps of a procedure that calls another for a rule.
 
     Args:
-        called: What computes means.
+        called: The procedure that computes means.
         arrays: The arrays of the rule.
-        results: The names of what it gives.
-        noiseless: The program without label noise, flips and dropout, but as the student is
+        results: The arrays for its results.
+        noiseless: Whether label noise, flips and dropout are left out, as when the student is
             judged.
     """
     taken = _taken(arrays)
@@ -137,7 +137,7 @@ def _made(
 
 
 def _parts(arrays: SolverArrays) -> tuple[Procedure, ...]:
-    """Return the error, the mean loss, gradients and noise by themselves."""
+    """Return procedures for the error, the mean loss, the gradients and the noise, one each."""
 
     def part(name: str, doc: str, outputs: tuple[Array, ...], noiseless: bool = False) -> Procedure:
         inputs, missing, body = _made(FORCES, arrays, FORCES.outputs, noiseless)
@@ -173,7 +173,7 @@ def _parts(arrays: SolverArrays) -> tuple[Procedure, ...]:
 def _spectral(
     equations: LearningEquations, arrays: SolverArrays, errors: tuple[Procedure, ...]
 ) -> tuple[Procedure, ...]:
-    """Return the procedures on overlaps per eigenvalue, with all means of the rates in one pass."""
+    """Return the procedures on overlaps per eigenvalue; the rates compute all means in one pass."""
     *others, rates = spectral_procedures(equations, arrays, errors)
     covariances = rates.body[0]
     own = tuple(step for step in rates.body if isinstance(step, Assignment))

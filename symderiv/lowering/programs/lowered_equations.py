@@ -24,10 +24,10 @@ from symderiv.lowering.solver_arrays import B_STATE
 class Lowered:
     """The expressions of the equations with scalar functions in place of means.
 
-    ``curvature`` and ``noise_diagonal`` are what A_ii and Γ_ii have besides what holds for all
-    A_ij, Γ_ij. ``further`` has what students drift by along other vectors: the entry, what holds
-    for all of its indices and what its diagonal has besides. ``shared_means`` compute elements of
-    arrays that are means.
+    ``curvature`` and ``noise_diagonal`` are the terms that A_ii and Γ_ii have in addition to those
+    of all A_ij, Γ_ij. ``further`` has the coefficients of students' drift along other vectors: the
+    entry, its value for all indices, and the additional term on its diagonal. ``shared_means`` are
+    the procedures that compute arrays of means.
     """
 
     generalization_error: sp.Expr
@@ -45,11 +45,11 @@ class Lowered:
 
 
 def lower(equations: LearningEquations, approximation: Approximation | None = None) -> Lowered:
-    """Scalar functions for every mean of the equations.
+    """Return the equations with calls of scalar functions in place of all means.
 
     Args:
         equations: The derived equations.
-        approximation: What stands for activations whose means have no closed form.
+        approximation: The mixtures or the quadrature, if means have no closed form.
 
     Raises:
         DivergentError: The student's activation is too rough for gradient descent; the message
@@ -65,7 +65,7 @@ def lower(equations: LearningEquations, approximation: Approximation | None = No
         program = integrals.lowered(expression, what).xreplace(MOMENTS)
         return in_state(program) if trained else program
 
-    # First the noise: where it diverges the message should name it.
+    # The noise comes first: if it diverges, the message should name it.
     noise, noise_diagonal = _without_diagonal(equations.noise)
     gradient, curvature = _without_diagonal(equations.student_gradient)
     further = [(name, *_without_diagonal(value)) for name, value in equations.further]
@@ -93,14 +93,14 @@ def lower(equations: LearningEquations, approximation: Approximation | None = No
 
 
 def in_state(expression: sp.Expr) -> sp.Expr:
-    """Biases that are trained, by the name that they have in the state."""
+    """Return an expression with trained biases under their name in the state."""
     name = sp.IndexedBase(sp.Symbol(B_STATE.name, real=True))
     biases = {e for e in expression.atoms(sp.Indexed) if e.base == s.bias}
     return expression.xreplace({bias: name[bias.indices] for bias in biases})
 
 
 def _without_diagonal(matrix: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """Return what an expression in i, j is for all i, j, and what δ_ij multiplies, in i alone."""
+    """Split a function of i, j into the part for all i, j and the coefficient of δ_ij."""
     delta = sp.KroneckerDelta(s.i, s.j)
     diagonal = [term for term in sp.Add.make_args(matrix) if term.has(delta)]
     rest = matrix - sp.Add(*diagonal)
@@ -110,7 +110,7 @@ def _without_diagonal(matrix: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
 def activation_functions(
     problem: LearningProblem, approximation: Approximation | None = None
 ) -> tuple[Function, ...]:
-    """Return the activations themselves, for simulations (and for quadrature)."""
+    """Return the activations themselves as functions, for simulations and for quadrature."""
     if isinstance(approximation, Quadrature):
         return approximation.activation_functions()
     student = problem.student.expression

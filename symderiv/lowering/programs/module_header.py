@@ -1,4 +1,4 @@
-"""Header of a module: title, recipe, equations as text, constants that identify it."""
+"""The header of a module: title, recipe, equations as text, constants that identify it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from symderiv.learning.rule.learning_problem import LearningProblem
 
 
 class _PlainPrinter(StrPrinter):  # type: ignore[misc]
-    """Plain text in the names of the arrays, for the header of a module."""
+    """A printer of plain text with the names of arrays, for the header of a module."""
 
     def _print_Sum(self, total: sp.Sum) -> str:
         indices = ", ".join(str(limit[0]) for limit in reversed(total.limits))
@@ -80,7 +80,7 @@ def header_equations(equations: LearningEquations) -> list[str]:
 
 
 def stated(name: str, value: sp.Expr) -> list[str]:
-    """``name = value`` in lines that fit into the header of a module."""
+    """Return ``name = value`` in lines that fit into the header of a module."""
     # Lines break between terms and factors, not inside of index lists.
     text = f"{name} = {plain(value)}".replace(", ", ",\0")
     lines = textwrap.wrap(
@@ -90,11 +90,11 @@ def stated(name: str, value: sp.Expr) -> list[str]:
 
 
 class ToldMeans(Protocol):
-    """The description, in a module's header, of means that have no closed form."""
+    """The interface of means without closed forms that a module's header needs."""
 
     @property
     def recipe(self) -> dict[str, str]:
-        """Lines of the recipe."""
+        """Entries for the recipe in the module's header."""
 
     @property
     def constants(self) -> dict[str, Constant]:
@@ -102,7 +102,7 @@ class ToldMeans(Protocol):
 
 
 def recipe(problem: LearningProblem, approximation: ToldMeans | None = None) -> Mapping[str, str]:
-    """Return what a module was made from; the digest changes exactly when one of these does."""
+    """Return the choices that make a module; its digest changes exactly when one of these does."""
     lines = {
         "student activation": problem.student.text,
         "teacher activation": problem.teacher.text,
@@ -117,13 +117,13 @@ def recipe(problem: LearningProblem, approximation: ToldMeans | None = None) -> 
 def constants(
     problem: LearningProblem, approximation: ToldMeans | None = None
 ) -> Mapping[str, Constant]:
-    """Module-level constants by which a module is recognised, and tables."""
+    """Return the module-level constants that identify a module, and its tables."""
     rule = ", ".join(f"{name} = {value}" for name, value in problem.rule.features.items())
     in_updates = ""
-    if problem.rule.stated:  # other rules are not derived for their header alone
+    if problem.rule.stated:  # other rules need no derivation for their header
         from symderiv.learning.derivation.rule_equations import equations_of
 
-        # what is added at every step counts once in the examples of a batch
+        # names of terms added at every step, which count once for the examples of a batch
         in_updates = " ".join(equations_of(problem.rule).named.in_updates)
     return {
         "FORMAT": FORMAT,

@@ -89,7 +89,7 @@ def _stored(expression: sp.Expr) -> sp.Expr:
 
 
 def _next_moments() -> tuple[Assignment, ...]:
-    """Q^(l+1), R^(l+1): from the state below the highest order, from the closure there."""
+    """Return assignments of Q^(l+1), R^(l+1): from the state, at the highest order the closure."""
     result = []
     for base, top, following, units in (
         (student_moment, _STUDENT_TOP, _STUDENT_NEXT, (s.i, s.j)),

@@ -12,7 +12,7 @@ def precise_module(program: Program) -> SimpleNamespace:
     """Return the functions of a program in numbers of any precision.
 
     Args:
-        program: The program with means that are closed.
+        program: A program whose means have closed forms.
 
     Raises:
         PrinterError: A mean is a sum over tables of doubles, or an integral.
@@ -21,7 +21,7 @@ def precise_module(program: Program) -> SimpleNamespace:
 
 
 def of_text(text: str, name: str) -> SimpleNamespace:
-    """Return the functions of a text that was printed for mpmath."""
+    """Return the namespace of a module text that was printed for mpmath."""
     names: dict[str, Any] = {"__name__": name}
     # the text comes from our own printer; formulas were read by the allow-list before
     exec(compile(text, f"<{name}>", "exec"), names)

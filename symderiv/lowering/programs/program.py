@@ -70,18 +70,19 @@ from symderiv.numerics import GAUSSIAN
 MOTION_ARRAYS = (GRADIENT_SIZE, STRETCH)
 
 WRITTEN_OUT = ("first_layer_gradients", "noise")
-"""The procedures in which factors that the means of a sum share are worth computing once."""
+"""The procedures in which common factors of the means in a sum are worth computing once."""
 
 
 def error_procedures(
     lowered: Lowered, arrays: SolverArrays, with_loss: bool = False
 ) -> tuple[Procedure, ...]:
-    """generalization_error, gradients and noise: what depends on Q, R, T and v only.
+    """Return the procedures for error, gradients and noise, which depend on Q, R, T and v only.
 
     Args:
         lowered: The expressions.
-        arrays: What the fields are, and numbers of the rule.
-        with_loss: Also ``mean_loss``, for a rule under which descent does not decrease the error.
+        arrays: The arrays of fields and of the rule's numbers.
+        with_loss: Also ``mean_loss``, for a rule whose descent minimises another loss than the
+            error.
     """
     own = _gradients(lowered, arrays)
     error = lowered.generalization_error
@@ -110,7 +111,7 @@ def _with_shared(
     body: tuple[Assignment | Call, ...],
     held: tuple[Array, ...] = (),
 ) -> tuple[tuple[Array, ...], tuple[Assignment | Call, ...]]:
-    """Return locals and body of a procedure that computes the shared means that it reads."""
+    """Return locals and body of a procedure that first computes the shared means it reads."""
     means, first = before_shared(body, arrays.fields, lowered.shared_means)
     return (*held, *means), (*first, *body)
 
@@ -183,7 +184,7 @@ def _noise(lowered: Lowered, arrays: SolverArrays) -> Procedure:
 
 
 def _bias_gradient(lowered: Lowered, arrays: SolverArrays) -> tuple[Procedure, ...]:
-    """Return that of a rule that trains biases."""
+    """Return the procedure for the gradient of biases, or none if the rule does not train them."""
     if lowered.mean_force is None:
         return ()
     own = Procedure(
@@ -199,7 +200,7 @@ def _bias_gradient(lowered: Lowered, arrays: SolverArrays) -> tuple[Procedure, .
 def _further(
     lowered: Lowered, arrays: SolverArrays, name: sp.Indexed, value: sp.Expr, alone: sp.Expr
 ) -> Procedure:
-    """Return what students drift by along other vectors."""
+    """Return the procedure for the coefficients of students' drift along other vectors."""
     label = str(name.base.label)
     array = Array(label, tuple(index.upper.free_symbols.pop().name for index in name.indices))
     diagonal, steps, held = _diagonal(Array(f"{label}_diagonal", ("K",)), alone)
@@ -215,7 +216,7 @@ def _further(
 def _diagonal(
     array: Array, value: sp.Expr
 ) -> tuple[sp.Expr, tuple[Assignment, ...], tuple[Array, ...]]:
-    """Return what is added on the diagonal, its computation beforehand and its array."""
+    """Return the additional diagonal term, the steps that compute it, and its local array."""
     if value == 0:
         return sp.Integer(0), (), ()
     target = sp.IndexedBase(array.name)[s.i]
@@ -223,15 +224,14 @@ def _diagonal(
 
 
 def _call(called: Procedure, when: sp.Basic | None = None) -> Call:
-    """Return the call of a procedure with arrays of the names that it gives them."""
+    """Return the call of a procedure with arrays under the names of its own arguments."""
     return Call(called.name, _names((*called.inputs, *called.outputs)), when=when)
 
 
 def modes_last(expression: sp.Expr) -> sp.Expr:
-    """Return overlaps per eigenvalue as they lie in memory: the eigenvalue's index last.
+    """Return overlaps per eigenvalue in their layout in memory: the eigenvalue's index last.
 
-    One after the other for one pair of units, so that a loop over eigenvalues is one over
-    neighbouring numbers.
+    The eigenvalues of one pair of units are contiguous, so that loops over them have stride one.
     """
     return expression.xreplace(
         {
@@ -245,7 +245,9 @@ def modes_last(expression: sp.Expr) -> sp.Expr:
 def spectral_procedures(
     equations: LearningEquations, arrays: SolverArrays, errors: tuple[Procedure, ...]
 ) -> tuple[Procedure, ...]:
-    """Return what works on overlaps per eigenvalue: covariances, observables, last the rates."""
+    """Return the procedures on overlaps per eigenvalue: covariances, observables, last
+    the rates.
+    """
     overlaps = (STUDENT_OVERLAP, CROSS_OVERLAP, EIGENVALUE, WEIGHT)
     named = {each.name: each for each in errors}
     error, first, second, noise = (
@@ -291,7 +293,7 @@ def _right_hand_side(
     used: tuple[Procedure, ...],
     inputs: Iterable[Array],
 ) -> Procedure:
-    """Return what happens to the fields of the state, from the gradients and the noise."""
+    """Return the procedure for the rates of the state, from the gradients and the noise."""
     motion, (first, second, noise, *others) = equations.motion, used
     known = {Q, R, T, V, V_TEACHER, LABEL_NOISE, *arrays.state.fields, *arrays.sums}
     sums = tuple(array for array in inputs if array in arrays.sums)
@@ -316,7 +318,7 @@ def _right_hand_side(
             _call(seen),
             *_summed(equations, sums),
             _call(first),
-            # mostly the output weights stay as they are
+            # output weights mostly stay fixed
             _call(second, when=sp.Ne(s.eta_v, 0)),
             _call(noise, when=None if before_noise(motion) else sp.Ne(s.full_order, 0)),
             *(_call(each) for each in others),
@@ -335,7 +337,7 @@ def _summed(equations: LearningEquations, arrays: tuple[Array, ...]) -> Iterator
 
 
 def _of_order(motion: Motion) -> Iterator[tuple[sp.Indexed, sp.Expr]]:
-    """Rates; noise that is needed in any case counts where terms of second order do."""
+    """Yield the rates; noise that is always computed is switched by ``full_order``."""
     for field, rate in motion.rates:
         noise = [each for each in rate.atoms(sp.Indexed) if each.base == s.Gamma]
         scaled = {each: s.full_order * each for each in noise if before_noise(motion)}
@@ -345,7 +347,7 @@ def _of_order(motion: Motion) -> Iterator[tuple[sp.Indexed, sp.Expr]]:
 def _covariances(
     name: str, students: sp.Expr, equations: LearningEquations, arrays: SolverArrays
 ) -> Procedure:
-    """Q and R, Q of the inputs as they are or as the student sees them."""
+    """Return the procedure for Q and R; inputs are as they are or as the student sees them."""
     what = "" if students == equations.student_covariance else " of what the student sees"
     return Procedure(
         name,
@@ -361,14 +363,14 @@ def _covariances(
 
 
 def _rate(field: sp.Indexed, rate: sp.Expr, outputs: Mapping[str, Array]) -> Assignment:
-    """Return what happens to a field of the state."""
+    """Return the assignment of the rate of a field of the state."""
     own = in_state(modes_last(field))
     symmetric = outputs[str(own.base.label)].symmetric
     return Assignment(_renamed(own, "d_"), modes_last(rate), symmetric=symmetric)
 
 
 def before_noise(motion: Motion) -> bool:
-    """Return whether a motion needs the noise whatever the order in the learning rate."""
+    """Return whether a motion needs the noise even to first order in the learning rate."""
     return any(target == GRADIENT_SIZE_SYMBOL for target, _ in motion.before)
 
 
@@ -387,7 +389,7 @@ def _names(arrays: tuple[Array, ...]) -> tuple[str, ...]:
 
 
 def spectral_equations(equations: LearningEquations) -> list[str]:
-    """Return the equations of these as lines of plain text."""
+    """Return the equations in spectral form as lines of plain text."""
     motion = equations.motion
     change = "change of {} in a step" if motion.by_steps else "d {}/d alpha"
     named = (
@@ -407,7 +409,7 @@ def solver_program(
     Args:
         equations: The derived equations.
         name: Name of the module.
-        approximation: What stands for activations whose means have no closed form.
+        approximation: The mixtures or the quadrature, if means have no closed form.
 
     Raises:
         DivergentError: The student's activation is too rough for gradient descent.

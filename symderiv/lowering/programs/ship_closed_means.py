@@ -1,7 +1,7 @@
-"""Writes the closed means that come with the package; ``make kernels`` does it.
+"""Write the closed means that come with the package; ``make kernels`` does it.
 
-They are those in the equations of activations that have names, in all ordered pairs, with what is
-asked of their domains.
+They are those in the equations of named activations, in all ordered pairs, with the results of the
+tests of their domains.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TEACHERS = (*STUDENTS, "linear", "sign")
 
 
 def asked_for() -> list[Call]:
-    """Return what is asked for in all pairs: the function, and what it is called with."""
+    """Return the calls made for all pairs: the function and its arguments."""
     with derived_from_nothing(), noted_calls() as calls:
         for pair in product(STUDENTS, TEACHERS):
             problem = learning_problem(*pair)

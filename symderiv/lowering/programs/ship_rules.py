@@ -1,8 +1,8 @@
-"""Writes the rules of quadrature that come with the package; ``make kernels`` does it.
+"""Write the rules of quadrature that come with the package; ``make kernels`` does it.
 
-They are those of activations that have names, in all ordered pairs, and of equal ones at the
-tolerance of runs and of their Jacobians, with the errors that the search found. What a rule is
-taken for carries the text of its means, so another text is searched anew.
+They are those of named activations, in all ordered pairs, and of equal ones also at the tolerances
+of runs and of their Jacobians, with the errors that the search found. A rule's key contains the
+text of its means, so for another text the search is repeated.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ OTHERS = ("erf", "relu", "gelu", "tanh")
 PAIRS = tuple(
     pair for pair in product((*QUADRATURE, *OTHERS), repeat=2) if set(pair) & set(QUADRATURE)
 )
-"""Students and teachers, one of which has no closed means."""
+"""Pairs of student and teacher, at least one of which has no closed means."""
 SMOOTH_SLOPES = (*QUADRATURE, "softsign", "elu")
-"""Activations of students and teachers alike, for runs and Jacobians; searches with kinks take a
+"""Activations for both student and teacher, for runs and Jacobians; searches with kinks take a
 minute.
 """
 EQUAL = (*SMOOTH_SLOPES, "selu")
-"""The same for runs alone: Jacobians need means of derivatives of slopes, which jump for SELU."""
+"""Activations for runs alone: Jacobians need derivatives of slopes, which jump for SELU."""
 OF_RUNS = 1e-10
 """The tolerance that runs with the default relative tolerance ask for."""
 
 
 def asked_for() -> list[Call]:
-    """Return the choices of all pairs: the function, and what it is called with."""
+    """Return the calls made for all pairs: the function and its arguments."""
     with noted_calls() as calls:
         for student, teacher in PAIRS:
             quadrature(learning_problem(student, teacher), None, False)

@@ -1,1 +1,1 @@
-"""Averages of an arbitrary statement, taken apart until ``lowering/means`` has their means."""
+"""Averages of an arbitrary statement, decomposed into means that ``lowering/means`` computes."""

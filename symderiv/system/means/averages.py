@@ -1,10 +1,10 @@
 r"""Averages over one fresh example as functions of covariances.
 
-An average is taken apart until each part is E[∏ f_i(ℓ_i)] with one-variable functions f_i of affine
-combinations ℓ_i of fields: latents with finitely many values are summed over, factors that depend
-on independent inputs part, sums are distributed only where factors do not part. What is left is a
-function of the covariances and means of the ℓ_i, derived once per product of functions by the
-Gaussian calculus.
+An average is decomposed until each part is E[∏ f_i(ℓ_i)] with one-variable functions f_i of affine
+combinations ℓ_i of fields (*forms*): latents with finitely many values are summed over, factors
+that depend on independent inputs are separated, sums are distributed only where factors cannot be
+separated. What remains is a function of the covariances and means of the ℓ_i, derived once per
+product of functions by the Gaussian calculus.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_
 
 
 class Averages:
-    """Takes averages apart and keeps the functions that their parts are.
+    """A decomposition of averages, which keeps the functions that their parts are.
 
     Args:
         law: The law of the fields.
-        functions: Give the call that is the mean of a product of slots.
+        functions: The means, which return a call for a product of slots.
     """
 
     def __init__(self, law: FieldLaw, functions: SlotMeans) -> None:
@@ -52,7 +52,7 @@ class Averages:
         self._blocks: dict[sp.Symbol, tuple[str, int]] = {}
 
     def lowered(self, expression: sp.Expr, statement: str = "") -> sp.Expr:
-        """Return the expression with every :class:`Average` taken.
+        """Return the expression with every :class:`Average` expressed by functions.
 
         Raises:
             NotClosed: A mean does not exist or needs more joint fields than can be integrated over.
@@ -80,13 +80,13 @@ class Averages:
         return expression.xreplace(taken)
 
     def _open(self, expression: sp.Expr) -> bool:
-        """Return whether an expression has no closed mean, by the functions in it."""
+        """Return whether the functions in an expression rule out a closed form of its mean."""
         return has_no_closed_form(expression, self.law) or (
             self.functions.mixed and mixes(expression)
         )
 
     def _gathered(self, expression: sp.Expr) -> sp.Expr:
-        """Return a sum of averages without closed forms as one average."""
+        """Return a sum with all of its averages without closed forms joined into one average."""
         plain, inside = [], []
         for term in sp.Add.make_args(expression):
             number, rest = term.as_coeff_Mul()
@@ -99,7 +99,7 @@ class Averages:
         return sp.Add(*plain, Average(sp.Add(*inside)))
 
     def mean(self, expression: sp.Expr) -> sp.Expr:
-        """Return the average of an expression, in covariances, scalars and parameters."""
+        """Return the average of an expression in terms of covariances, scalars and parameters."""
         latents = self.law.finite_latents(expression)
         if not latents:
             return self._before_and_after(expression)
@@ -114,7 +114,7 @@ class Averages:
         return total
 
     def _before_and_after(self, expression: sp.Expr) -> sp.Expr:
-        """Return a mean; where quadrature needs numbers, those of before and after a jump in time.
+        """Return a mean; if quadrature needs numbers, as the means before and after a jump in time.
 
         Raises:
             NotYetError: The mean cannot be computed.
@@ -156,7 +156,7 @@ class Averages:
                 given = self._given(delta, rest)
                 if given is not None:
                     return given
-            # exponentials that were parted for the Gaussian calculus are of one direction here
+            # exponentials that were split for the Gaussian calculus have one direction here
             exponents = [f.exp for f in inside if isinstance(f, sp.exp)]
             others = [f for f in inside if not isinstance(f, sp.exp)]
             joint = self._whole(sp.Mul(*others, sp.exp(sp.Add(*exponents))))
@@ -178,7 +178,9 @@ class Averages:
         return self.functions.mean(self._slots(inside), self.law)
 
     def _sum(self, terms: Sequence[sp.Expr]) -> sp.Expr:
-        """Return the mean of a sum: without closed forms together, if that costs no more."""
+        """Return the mean of a sum; terms without closed forms share a quadrature if that is no
+        slower.
+        """
         terms, total = self._deltas_taken(terms)
         if total != 0:
             return total + self._mean(sp.Add(*terms))
@@ -194,8 +196,8 @@ class Averages:
         return sp.Add(*map(self._mean, self._collected(written)))
 
     def _where_closed_forms_fail(self, factors: Sequence[sp.Expr]) -> sp.Expr | None:
-        """Return a mean that no closed form is for: of functions of several fields, and of steps of
-        fields with means that determine each other. None if it is none of these.
+        """Return a mean for which there is no closed form: of functions of several fields, or of
+        steps of linearly dependent fields with means. None if it is neither of these.
         """
         product = sp.Mul(*factors)
         if all(map(self._separable, factors)):
@@ -209,7 +211,7 @@ class Averages:
         return self._given(delta, product / delta, forced=True)
 
     def _deltas_taken(self, terms: Sequence[sp.Expr]) -> tuple[list[sp.Expr], sp.Expr]:
-        """Return terms without those that need fields at a plane, and the mean of these."""
+        """Return the terms except open ones with a delta function, and the mean of those."""
         at: dict[sp.Expr, list[sp.Expr]] = {}
         left = []
         for term in terms:
@@ -226,9 +228,8 @@ class Averages:
         return left, total
 
     def _given(self, delta: sp.DiracDelta, rest: sp.Expr, forced: bool = False) -> sp.Expr | None:
-        """Return the mean of a delta function times a function without closed mean: its density
-        times the mean given that its form vanishes. None if the product is better taken apart,
-        unless ``forced``.
+        """Return the mean of a delta function times a function without closed mean: a density times
+        a conditional mean. None if the product is better decomposed, unless ``forced``.
         """
         form = delta.args[0]
         if (
@@ -247,7 +248,7 @@ class Averages:
         return None if mean is None else outside * mean
 
     def _written_out(self, term: sp.Expr) -> list[sp.Expr]:
-        """Return a term as terms that are products of functions of fields."""
+        """Return a term expanded into products of functions of fields."""
         factors = list(_factors(term))
         sums = [f for f in factors if isinstance(f, sp.Add) and self.law.gaussian(f)]
         if self._open(term):
@@ -264,7 +265,9 @@ class Averages:
         return [t for each in terms for t in self._written_out(each)]
 
     def _collected(self, terms: Sequence[sp.Expr]) -> list[sp.Expr]:
-        """Return terms of which those without closed forms that differ at one field are one."""
+        """Return terms, joining those without closed forms whose factors differ at one
+        field only.
+        """
         if not any(map(self._open, terms)):
             return [*terms]
         joined: list[sp.Expr] = []
@@ -289,9 +292,9 @@ class Averages:
         return joined
 
     def _by_field(self, term: sp.Expr) -> tuple[sp.Expr, dict[sp.Expr, sp.Expr]] | None:
-        """Return the factor of a product that has no field, and functions of x by their forms.
+        """Return the factor of a product without fields, and a function of x for each form.
 
-        None if it is no product of several of them, or has delta functions.
+        None if it is not a product of several such functions, or has delta functions.
         """
         functions: dict[sp.Expr, sp.Expr] = {}
         outside = sp.S.One
@@ -309,14 +312,14 @@ class Averages:
         return (outside, functions) if len(functions) > 1 else None
 
     def _whole(self, expression: sp.Expr, given: sp.Expr | None = None) -> sp.Expr | None:
-        """Return a mean without closed form by one quadrature, None if it is better taken apart.
+        """Return a mean without closed form by one quadrature, or None if it is better decomposed.
 
-        Functions of few directions are integrated as they are, and so are those that cannot be
-        taken apart. Sums of what is needed for this anyway share the points.
+        Functions of few directions, and those that cannot be decomposed, are integrated as they
+        are. Terms of a sum share the points.
 
         Args:
-            expression: What is averaged.
-            given: A form with a delta function in front of the expression.
+            expression: The integrand.
+            given: A form that a delta function in front of the expression sets to zero.
         """
         outside, expression = self._factored(expression)
         if expression.has(sp.DiracDelta):
@@ -341,7 +344,9 @@ class Averages:
         return outside * density * self.functions.joints.mean(joint, left, means)
 
     def _better_apart(self, terms: Sequence[sp.Expr], atoms: Sequence[sp.Expr]) -> bool:
-        """Return whether terms are better integrated by the rules of products, if they are any."""
+        """Return whether terms, if they are products, are better integrated by rules of
+        products.
+        """
         expression = sp.Add(*terms)
         kinked = expression.has(*_EDGES)
         if kinked and any(len(self._bases(_factors(term))) > MOST_FACTORS for term in terms):
@@ -351,21 +356,22 @@ class Averages:
             return True
         beyond = any(self.law.gaussian(e) and not self._of_one_field(e) for e in atoms)
         if kinked and linear and len(nonlinear) <= _PAIR:
-            # what is linear costs no points: two fields together do, where products take four
+            # linear directions cost no points: two joint fields are cheaper than a product of four
             return False
         if kinked:
-            # products know of kinks, but not of numbers, nor that one field is the sum of others
+            # rules of products resolve kinks, but take no parameters and no linearly dependent
+            # fields
             return not beyond and len(self._bases(atoms)) <= len(nonlinear)
-        # rules for products of functions of single fields need fewer points
+        # rules of products of functions of single fields need fewer points
         crowded = any(sum(map(len, directions(t, self.law))) > MOST_FACTORS for t in terms)
         if beyond or crowded or len(nonlinear) > _PAIR:
             return not beyond and not crowded
-        # exponentials stand in the functions of the fields that they are of
+        # an exponential is merged into the function of its field
         others = [e for e in atoms if not isinstance(e, sp.exp)]
         return not linear and len(self._bases(others)) <= len(nonlinear)
 
     def _bases(self, atoms: Iterable[sp.Expr]) -> set[sp.Expr]:
-        """Return the forms that functions of one field are of, but not those of polynomials."""
+        """Return the forms of which factors are non-polynomial functions."""
         slots = {e: self._slot(e) for e in atoms if self.law.gaussian(e)}
         return {
             slot.form
@@ -376,7 +382,7 @@ class Averages:
     def _joint(
         self, expression: sp.Expr, nonlinear: list[sp.Expr], linear: list[sp.Expr]
     ) -> tuple[Joint, list[sp.Expr]]:
-        """Return an expression as a function of forms, and these."""
+        """Return an expression as a function of forms, with these forms."""
         forms = [*nonlinear, *linear]
         fields = field_symbols(len(forms))
         written = in_terms_of(expression, forms, fields, self.law)
@@ -384,7 +390,9 @@ class Averages:
         return Joint(written, len(nonlinear), len(forms), tuple(constants)), forms
 
     def _factored(self, expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-        """Return the powers of parameters that all terms of an expression share, and the rest."""
+        """Return the powers of parameters common to all terms of an expression, and the
+        cofactor.
+        """
         outside = sp.S.One
         for symbol in sorted(expression.free_symbols, key=str):
             if not self.law.is_gaussian(symbol):
@@ -395,7 +403,9 @@ class Averages:
         return outside, expression
 
     def _of_one_field(self, factor: sp.Expr) -> bool:
-        """Return whether quadrature takes a factor at one field: no number is left in it."""
+        """Return whether rules of products take a factor: a function of one form, without
+        parameters.
+        """
         slot = self._slot(factor)
         return slot is not None and slot.function.free_symbols <= {X}
 
@@ -411,7 +421,7 @@ class Averages:
         return blocks
 
     def _slots(self, factors: Iterable[sp.Expr]) -> list[FormSlot]:
-        """Return the factors as functions of affine combinations of fields."""
+        """Return the factors as functions of one form each."""
         slots = []
         for factor in factors:
             slot = self._slot(factor)
@@ -442,7 +452,7 @@ class Averages:
 
 
 def _shifted_and_dependent(forms: Iterable[sp.Expr], law: FieldLaw) -> bool:
-    """Return whether forms determine each other and have means of their own."""
+    """Return whether forms are linearly dependent and some has a mean."""
     forms = [*forms]
     symbols = law.gaussian(sp.Add(*forms))
     rows = [[sp.diff(form, s) for s in symbols] for form in forms]
@@ -452,7 +462,7 @@ def _shifted_and_dependent(forms: Iterable[sp.Expr], law: FieldLaw) -> bool:
 
 
 def _joined_rows(rows: list[list[sp.Expr]]) -> list[list[sp.Expr]]:
-    """Return products, as rows of factors, with those added that differ in one factor only."""
+    """Return products, as rows of factors, after adding up those that differ in one factor only."""
     for place in range(len(rows[0])):
         joined: dict[tuple[sp.Expr, ...], list[sp.Expr]] = {}
         for row in rows:
@@ -464,7 +474,7 @@ def _joined_rows(rows: list[list[sp.Expr]]) -> list[list[sp.Expr]]:
 
 
 def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
-    """Return the factors of the terms of a sum, the factor itself if it is none."""
+    """Yield the factors of all terms of a factor, which may be a sum."""
     for term in sp.Add.make_args(factor):
         for part in _factors(term):
             if isinstance(part, sp.Add):
@@ -474,15 +484,15 @@ def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
 
 
 def _divides_by(function: sp.Expr, constants: Iterable[sp.Symbol]) -> bool:
-    """Return whether a function divides by an expression of constants alone."""
+    """Return whether a function has a denominator made of constants alone."""
     powers = (e for e in function.atoms(sp.Pow) if e.exp.is_negative)
     return any(e.base.free_symbols and e.base.free_symbols <= {*constants} for e in powers)
 
 
 _PAIR, _FEW = 2, 3
-"""Functions of up to two nonlinear directions are integrated over all of them at once where a field
-is a combination of others or a polynomial stands beside them; of up to three where they are no
-products of functions of single fields; of more never."""
+"""With up to two nonlinear directions a function is integrated over them jointly if some field
+depends on others or a polynomial multiplies it; with three if it is no product of functions of
+single fields; with more never."""
 
 _EDGES = (sp.sign, sp.Heaviside, sp.Abs, sp.Max, sp.Min, sp.Piecewise)
 _CLOSED = (
@@ -515,7 +525,7 @@ def _told(average: sp.Expr) -> str:
 
 
 def _factors(expression: sp.Expr) -> Iterable[sp.Expr]:
-    """Return the factors of a product; powers of sums and products are written out."""
+    """Yield the factors of a product; powers of sums and products are expanded."""
     for factor in sp.Mul.make_args(expression):
         base, power = factor.as_base_exp()
         if isinstance(base, sp.Add | sp.Mul) and power.is_Integer and power > 0:
@@ -531,14 +541,14 @@ def _factors(expression: sp.Expr) -> Iterable[sp.Expr]:
 
 
 def _exponentials(exponent: sp.Add) -> Iterable[sp.Expr]:
-    """Return exp of a sum as factors, each of the terms that share symbols."""
+    """Yield factors of exp of a sum, one for each group of terms that share symbols."""
     terms = sp.expand(exponent).args
     for places in _joined([term.free_symbols for term in terms]):
         yield sp.exp(sp.Add(*(terms[n] for n in places)))
 
 
 def _distributed(factors: Sequence[sp.Expr]) -> list[sp.Expr]:
-    """Return the terms of a product of sums; nothing inside of functions is changed."""
+    """Return the terms of a product of sums; arguments of functions stay as they are."""
     products: dict[sp.Expr, sp.Expr] = {sp.S.One: sp.S.One}
     for factor in factors:
         new: dict[sp.Expr, sp.Expr] = {}
@@ -566,7 +576,7 @@ def _even_signs(term: sp.Expr) -> sp.Expr:
 
 
 def _joined(touched: Sequence[set[Any]]) -> list[list[int]]:
-    """Return the places of sets in groups that share no element, as of factors by their blocks."""
+    """Return the indices of sets, grouped so that sets of different groups are disjoint."""
     groups: list[tuple[set[Any], list[int]]] = []
     for place, blocks in enumerate(touched):
         blocks, places = set(blocks), [place]
@@ -582,7 +592,7 @@ def _joined(touched: Sequence[set[Any]]) -> list[list[int]]:
 
 
 def _normalised(form: sp.Expr, law: FieldLaw) -> sp.Expr:
-    """Return an affine form divided by the number in front of its first field."""
+    """Return an affine form divided by the numerical coefficient of its first field."""
     form = sp.expand(form)
     slope = sp.diff(form, law.gaussian(form)[0])
     return sp.expand(form / (slope if slope.is_number else slope.as_coeff_Mul()[0]))

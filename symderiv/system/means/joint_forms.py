@@ -1,4 +1,4 @@
-"""The affine combinations of fields that an expression is a function, and a polynomial, of."""
+"""The affine combinations of fields (*forms*) in which an expression is nonlinear or polynomial."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class FormSlot:
 
 
 def scaled(slot: FormSlot, law: FieldLaw) -> FormSlot:
-    """Return a factor exp(c x²) with what c contains of the statement in its form instead, so that
-    exp(-s² h²/q) is exp(-x²) at s h/√q; other factors as they are.
+    """Return a factor exp(c x²) with the symbols in c moved into its form, so that exp(-s² h²/q) is
+    exp(-x²) at s h/√q; other factors unchanged.
     """
     if not isinstance(slot.function, sp.exp):
         return slot
@@ -42,18 +42,18 @@ def scaled(slot: FormSlot, law: FieldLaw) -> FormSlot:
 
 
 def _is_positive(base: sp.Expr, law: FieldLaw) -> bool:
-    """Return whether an expression is positive, as squared lengths of vectors are."""
+    """Return whether an expression is known to be positive, as squared lengths of vectors are."""
     meaning = law.symbols.meaning.get(base)
     length = isinstance(meaning, Overlap) and meaning.first is meaning.second
     return length or bool(base.is_positive)
 
 
 def directions(expression: sp.Expr, law: FieldLaw) -> tuple[list[sp.Expr], list[sp.Expr]]:
-    """Return independent forms that an expression is a function, and a polynomial, of.
+    """Return linearly independent forms in which an expression is nonlinear, and polynomial.
 
-    Overlaps and scalars that shift a field, as positions do, are part of its form.
+    Overlaps and scalars that shift a field belong to its form.
     """
-    # where a function has kinks first, which are then at numbers
+    # forms with kinks first, so that the kinks are at numbers
     rough = sorted(expression.atoms(*ROUGH), key=sp.default_sort_key)
     inside = [form for each in rough for form in forms_of(each, law)]
     plain: list[sp.Expr] = []
@@ -75,9 +75,9 @@ def directions(expression: sp.Expr, law: FieldLaw) -> tuple[list[sp.Expr], list[
 def single_fields(
     nonlinear: Sequence[sp.Expr], linear: Sequence[sp.Expr], law: FieldLaw
 ) -> tuple[list[sp.Expr], list[sp.Expr]]:
-    """Return the fields that are in forms, instead of these: those in nonlinear forms first.
+    """Return the fields in some forms, to be used in place of the forms: nonlinear ones first.
 
-    Forms with scalars in front of fields cannot be solved for fields where a scalar is zero.
+    Forms with scalar coefficients cannot be solved for fields when a scalar is zero.
     """
     inside = list(dict.fromkeys(s for form in nonlinear for s in law.gaussian(form)))
     plain = dict.fromkeys(s for form in linear for s in law.gaussian(form))
@@ -87,10 +87,10 @@ def single_fields(
 def in_terms_of(
     expression: sp.Expr, forms: Sequence[sp.Expr], fields: Sequence[sp.Symbol], law: FieldLaw
 ) -> sp.Expr:
-    """Return an expression with fields in the places of the forms that it depends on."""
+    """Return an expression in which new fields replace the forms that it depends on."""
     symbols = law.gaussian(expression)
     matrix = sp.Matrix([[sp.diff(form, s) for s in symbols] for form in forms])
-    # symbols that no form determines drop out: set them to zero and solve for the others
+    # symbols that no form determines cancel: set them to zero and solve for the others
     _, pivots = matrix.rref()
     still = dict.fromkeys(symbols, sp.S.Zero)
     shifts = [form.xreplace(still) for form in forms]
@@ -98,13 +98,13 @@ def in_terms_of(
     target = sp.Matrix([z - shift for z, shift in zip(fields, shifts, strict=True)])
     solved = map(sp.expand, square.LUsolve(target))
     places = still | {symbols[n]: place for n, place in zip(pivots, solved, strict=True)}
-    # what shifts a form is part of its field: it drops out where the form is written out
+    # shifts are part of the new fields and cancel when forms are written in these
     written = {form: sp.expand(form.xreplace(places)) for form in forms_of(expression, law)}
     return replaced(expression, written).xreplace(places)
 
 
 def at_zero(form: sp.Expr, expression: sp.Expr, law: FieldLaw) -> sp.Expr:
-    """Return an expression where a form vanishes, without one of the fields of the form."""
+    """Return an expression at the zero of a form, with one of the form's fields eliminated."""
     slopes = {symbol: sp.diff(form, symbol) for symbol in law.gaussian(form)}
     pivot = min(slopes, key=lambda symbol: not slopes[symbol].is_number)
     return expression.xreplace({pivot: sp.expand(pivot - form / slopes[pivot])})
@@ -113,7 +113,9 @@ def at_zero(form: sp.Expr, expression: sp.Expr, law: FieldLaw) -> sp.Expr:
 def given_last(
     covariance: Sequence[Sequence[sp.Expr]], means: Sequence[sp.Expr], place: sp.Expr
 ) -> tuple[list[list[sp.Expr]], list[sp.Expr], sp.Expr]:
-    """Return the moments of fields given that the last one is at a place, and its density there."""
+    """Return the conditional moments of fields given the last one's value, and its
+    density there.
+    """
     *others, last = range(len(means))
     variance, gap = covariance[last][last], place - means[last]
     share = [covariance[n][last] / variance for n in others]
@@ -123,7 +125,7 @@ def given_last(
 
 
 def _sort(expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr], law: FieldLaw) -> None:
-    """Collect the forms inside of functions, and those of which it is a polynomial."""
+    """Collect the forms in nonlinear functions, and those in which an expression is polynomial."""
     symbols = law.gaussian(expression)
     if not symbols:
         return
@@ -139,7 +141,7 @@ def _sort(expression: sp.Expr, inside: list[sp.Expr], plain: list[sp.Expr], law:
 
 
 def forms_of(expression: sp.Expr, law: FieldLaw) -> Iterable[sp.Expr]:
-    """Return the largest affine combinations of fields that an expression is a function of."""
+    """Yield the largest affine combinations of fields that an expression contains."""
     symbols = law.gaussian(expression)
     if not symbols:
         return
@@ -147,7 +149,7 @@ def forms_of(expression: sp.Expr, law: FieldLaw) -> Iterable[sp.Expr]:
         yield expression
         return
     if isinstance(expression, sp.Add | sp.Mul):
-        # parts that are affine together stand together
+        # affine terms of a sum are kept together
         affine = [
             e
             for e in expression.args
@@ -166,7 +168,7 @@ def forms_of(expression: sp.Expr, law: FieldLaw) -> Iterable[sp.Expr]:
 
 
 def replaced(expression: sp.Expr, places: dict[sp.Expr, sp.Expr]) -> sp.Expr:
-    """Return an expression with affine combinations replaced, as they were found in it."""
+    """Return an expression with some of the forms that it contains replaced."""
     if expression in places:
         return places[expression]
     if not expression.args:
@@ -181,7 +183,7 @@ def replaced(expression: sp.Expr, places: dict[sp.Expr, sp.Expr]) -> sp.Expr:
 
 
 def _is_affine(expression: sp.Expr, symbols: Sequence[sp.Symbol]) -> bool:
-    """Return whether an expression is of first degree in the symbols, all together."""
+    """Return whether an expression is of degree one in all symbols together."""
     if expression.is_Symbol:
         return True
     if isinstance(expression, sp.Add):

@@ -1,8 +1,8 @@
 """Means of products of functions of single fields without closed forms, by the rules of problems.
 
-Rules of equal steps, for a few fields at once, need smooth functions and many points where fields
-are more than two. The rules by which learning problems take means of their activations know where
-functions have kinks, and cost little for four fields. All products of a system share one rule.
+Joint rules of equal steps need smooth functions, and many points for more than two fields. The
+rules for means of activations in learning problems resolve kinks and are cheap for four fields. All
+products of a system share one rule.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from symderiv.lowering.means.quadrature_means import MOST_KINKS, FactorMeans
 from symderiv.lowering.means.quadrature_rules import MeanRule, finer
 
 MOST_FACTORS = 4
-"""Fields of one product; more are refused."""
+"""The largest number of fields of one product; products of more are refused."""
 
 LAST_TOLERANCE = 1e-5
-"""Errors above this are refused."""
+"""The largest accepted error relative to the largest mean; means with a larger one are refused."""
 
 _KIND = sp.Symbol("kind")
 _EXPONENTIAL = sp.Symbol("exponential", positive=True)
 
-#: A number in front, and the name of a product; None for nothing.
+#: A prefactor and the name of a product; None for a zero derivative.
 Slope = tuple[sp.Expr, str | None]
 
 
@@ -43,8 +43,8 @@ class ProductMeans:
     """The means of products of one system, with the rule that they share.
 
     Attributes:
-        names: What the mean of each product is called, by the numbers of its factors.
-        biased: Whether a field of any has a mean.
+        names: The name of the mean of each product, by the numbers of its factors.
+        biased: Whether any field has a nonzero mean.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class ProductMeans:
         self._slopes: dict[str, list[Slope]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is compiled."""
+        """Leave out compiled functions."""
         return {key: value for key, value in vars(self).items() if key != "by_number"}
 
     def mean(
@@ -67,7 +67,8 @@ class ProductMeans:
         """Return the mean of a product of functions of x at fields with these moments.
 
         Raises:
-            NotYetError: More fields than the rules take, or a function that they do not know.
+            NotYetError: There are more fields than the rules take, or a function that they cannot
+                treat.
         """
         if len(functions) > MOST_FACTORS:
             raise NotYetError(
@@ -77,7 +78,7 @@ class ProductMeans:
         count = len(functions)
         split = [self._as_written(function) for function in functions]
         known = [self._known(function) for _, function in split]
-        # planes are those of the first two fields: jumps in them are sharp
+        # planes are spanned by the first two fields: functions with jumps come first
         places = [
             (not any(each.jumps_of_value), self._number(f))
             for each, (_, f) in zip(known, split, strict=True)
@@ -96,8 +97,8 @@ class ProductMeans:
         return sp.Mul(*(number for number, _ in split)) * sp.Function(name)(*moments)
 
     def _as_written(self, function: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-        """Return a number and a function whose product a function is: the one that was met first of
-        those that are multiples of one ratio of polynomials of the functions in them.
+        """Return a number and a known function whose product is the given one; proportional
+        rational expressions of the same functions are represented by the first one met.
         """
         number, rest = _with_its_number(function)
         front, ratio = _as_ratio(rest)
@@ -107,7 +108,7 @@ class ProductMeans:
     def _known(self, function: sp.Expr) -> NumericActivation:
         if function not in self._factors:
             self._factors[function] = NumericActivation(function, str(function))
-            self._factors[function].derivative(0)  # refused here if anywhere
+            self._factors[function].derivative(0)  # refused here, before any rule is searched for
         return self._factors[function]
 
     def _number(self, function: sp.Expr) -> int:
@@ -116,7 +117,7 @@ class ProductMeans:
 
     @cached_property
     def by_number(self) -> FactorMeans:
-        """The means with their factors by number; nothing may be added after that."""
+        """The means with their factors by number; no mean may be added afterwards."""
         factors = list(self._factors.values())
         kinked = any(each.kinks for each in factors)
         planes = not self.biased and all(len(each.kinks) <= MOST_KINKS for each in factors)
@@ -136,7 +137,7 @@ class ProductMeans:
         )
 
     def _functions(self, kinked: bool) -> tuple[Function, ...]:
-        """Return the factors, and all of them by number."""
+        """Return the factors, and the function that calls all of them by number."""
         functions: list[Function] = []
         for n, factor in enumerate(self._factors.values()):
             value, doc = factor.derivative(0), f"{factor.text}."
@@ -174,7 +175,7 @@ class ProductMeans:
         return means
 
     def _slope(self, front: sp.Expr, kinds: Kinds, raised: Sequence[Kind]) -> Slope:
-        """Return a number and the product that it is a multiple of; no product where it is zero."""
+        """Return a prefactor and the name of a product; the name is None for a zero derivative."""
         factors, numbers = list(self._factors), []
         for kind, (_, order) in zip(kinds, raised, strict=True):
             number, rest = self._as_written(sp.diff(factors[kind], X, order))
@@ -194,7 +195,7 @@ class ProductMeans:
         Raises:
             NotYetError: A mean is not finite, or no rule is accurate.
         """
-        # panels of four fields cost much, those of two do not
+        # panels of four fields are expensive, those of two are not
         panels = self.by_number.family == "kinked" and any(len(kinds) > 2 for kinds in self.names)
         tolerance = FINEST_KINKED if panels else FINEST_QUADRATURE
         rule, error, _ = chosen_rule(self.by_number.choice(tolerance, LAST_TOLERANCE))
@@ -202,12 +203,12 @@ class ProductMeans:
 
     @property
     def error(self) -> float:
-        """The largest error found, times a safety factor; zero without such means."""
+        """The largest error found, times a safety factor; zero if there are no such means."""
         return self.rule[1] if self.names else 0.0
 
     @property
     def told(self) -> dict[str, list[sp.Expr]]:
-        """The functions that each mean is of, by its name."""
+        """The functions in the product of each mean, by its name."""
         factors = list(self._factors)
         return {
             name: [factors[n] for n in kinds if factors[n] != 1]
@@ -216,7 +217,7 @@ class ProductMeans:
 
     @cached_property
     def functions(self) -> dict[str, Function]:
-        """The functions of the module by name; nothing may be added after that."""
+        """The functions of the module by name; no mean may be added afterwards."""
         if not self.names:
             return {}
         functions = {function.name: function for function in self.by_number.factors}
@@ -233,7 +234,7 @@ class ProductMeans:
         }
 
     def _with_its_slopes(self, mean: Function, found: Mapping[str, Function]) -> Function:
-        """Return a mean with its derivatives, where it has some."""
+        """Return a mean with its derivatives attached, if they are known."""
         if mean.name not in self._slopes:
             return mean
         assert isinstance(mean, TemplateFunction)
@@ -246,7 +247,7 @@ class ProductMeans:
 
     @cached_property
     def constants(self) -> dict[str, Constant]:
-        """Constants of the module; nothing may be added after that."""
+        """Constants of the module; no mean may be added afterwards."""
         if not self.names:
             return {}
         rule, error = self.rule
@@ -260,7 +261,7 @@ class ProductMeans:
 
     @property
     def finer(self) -> dict[str, Constant]:
-        """The constants that are a much finer rule."""
+        """The constants of the module for a much finer rule."""
         if not self.names:
             return {}
         rule = finer(self.rule[0])
@@ -270,7 +271,7 @@ class ProductMeans:
 def _by_number(
     name: str, arguments: tuple[sp.Symbol, ...], what: str, own: Sequence[str]
 ) -> Iterator[TemplateFunction]:
-    """Yield functions of which the last one has what the names of each number stand for."""
+    """Yield a chain of functions; the last one dispatches by number to the given names."""
     for n, each in enumerate(own):
         names = ("number", str(n)), (f"own_{what}", each), (f"other_{what}", f"{name}_to_{n - 1}")
         called = name if n == len(own) - 1 else f"{name}_to_{n}"
@@ -279,8 +280,8 @@ def _by_number(
 
 
 def _as_ratio(function: sp.Expr) -> tuple[sp.Expr, Any]:
-    """Return the number in front of a function, and the rest of it: the same for all ways to write
-    a ratio of polynomials of the functions in it.
+    """Return the prefactor of a function and a normal form of the rest: the same for all ways to
+    write a rational expression of the functions in it.
     """
     powers = {
         each: _EXPONENTIAL ** (each.exp / X)
@@ -298,6 +299,6 @@ def _as_ratio(function: sp.Expr) -> tuple[sp.Expr, Any]:
 
 
 def _with_its_number(function: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """Return the number in front of a function, and the function without it."""
+    """Return the numerical prefactor of a function, and the rest."""
     number, rest = sp.factor_terms(function).as_coeff_Mul()
     return (-number, -rest) if rest.could_extract_minus_sign() else (number, rest)

@@ -17,27 +17,28 @@ from symderiv.system.means.joint_forms import FormSlot, given_last
 from symderiv.system.means.product_means import ProductMeans
 
 MOST_FIELDS = 8
-"""Products of more functions are refused, because no closed form is to be expected."""
+"""The largest number of functions in a product; for more, no closed form is to be expected."""
 
 
 class TakenApartError(Exception):
-    """Terms that were taken apart for closed forms have none: they are better left together."""
+    """The error for terms that were split for closed forms but have none: better keep them
+    together.
+    """
 
 
 def mixes(expression: sp.Expr) -> bool:
-    """Return whether exponentials stand beside steps."""
+    """Return whether an expression contains both exponentials and steps."""
     return bool(expression.has(sp.exp) and expression.has(*ROUGH))
 
 
 class SlotMeans:
-    """The functions that the means of a statement are, each derived once.
+    """The functions that are the means of a statement, each derived once.
 
     Attributes:
         functions: The functions by name, in the order in which they were needed.
-        joints: Those by quadrature over all fields at once.
-        products: Those of functions of single fields by quadrature.
-        mixed: Whether exponentials beside steps of the same field were found to have no closed
-            means here.
+        joints: The means by quadrature over all fields jointly.
+        products: The means of products of functions of single fields by quadrature.
+        mixed: Whether products of exponentials and steps turned out to have no closed means here.
     """
 
     def __init__(self) -> None:
@@ -153,7 +154,7 @@ class SlotMeans:
 
     @property
     def finer_constants(self) -> dict[str, Constant]:
-        """The constants with much finer rules."""
+        """Constants of the module for much finer rules."""
         return {**self.constants, **self.joints.finer, **self.products.finer}
 
     @property
@@ -162,7 +163,7 @@ class SlotMeans:
         return bool(self.joints.names or self.products.names)
 
     def fields_of(self, name: str) -> int | None:
-        """Return how many fields a function by quadrature has; None for any other function."""
+        """Return the number of fields of a mean by quadrature; None for any other function."""
         joints = {called: joint.size for joint, called in self.joints.names.items()}
         products = {called: len(kinds) for kinds, called in self.products.names.items()}
         return {**joints, **products}.get(name)
@@ -174,10 +175,10 @@ class SlotMeans:
 
 
 def _in_real_numbers(mean: ClosedMean) -> ClosedMean:
-    """Return a mean that is written without the imaginary unit.
+    """Return a mean if it is written without the imaginary unit.
 
     Raises:
-        NotYetError: It is not.
+        NotYetError: It contains the imaginary unit.
     """
     if any(each.has(sp.I) for each in (mean.value, *(value for _, value in mean.definitions))):
         raise NotYetError(
@@ -187,11 +188,11 @@ def _in_real_numbers(mean: ClosedMean) -> ClosedMean:
 
 
 def _merged(slots: Sequence[FormSlot], alone: tuple[type, ...] = (sp.erf,)) -> list[FormSlot]:
-    """Return the slots with those of one form multiplied, except for those that bring own noise.
+    """Return the slots with those at the same form multiplied, except for error functions.
 
-    erf of a field is the sign of the field plus independent noise: nothing becomes singular where
-    several stand at one field, and products at one field need no function of their own. Products of
-    steps, signs and delta functions are written in full.
+    erf of a field is the mean sign of the field plus independent noise: several of them at one
+    field are not singular and need no function of their own. Products of steps, signs and delta
+    functions are reduced.
     """
     apart = [slot for slot in slots if isinstance(slot.function, alone)]
     rest: dict[sp.Expr, sp.Expr] = {}
@@ -203,12 +204,12 @@ def _merged(slots: Sequence[FormSlot], alone: tuple[type, ...] = (sp.erf,)) -> l
 
 
 def _at_fewest_fields(slots: Sequence[FormSlot], law: FieldLaw) -> tuple[sp.Expr, list[FormSlot]]:
-    """Return a factor, and slots in which exponentials and polynomials stand in functions of the
-    fields that they are of.
+    """Return a factor and the slots after merging exponentials and polynomials into the functions
+    of other slots.
 
-    exp(-h) beside a function of h + b is a factor exp(b), and exp(-x) in that function: no field is
-    added, and a function such as x exp(-x)/(1 + exp(-x))² stays bounded. So are exp(-h) and exp(-g)
-    beside a function of h + g, and (h + 1)² beside a function of h.
+    exp(-h) times a function of h + b is exp(b) times that function with a factor exp(-x): no field
+    is added, and a function such as x exp(-x)/(1 + exp(-x))² stays bounded. So are exp(-h) and
+    exp(-g) merged into a function of h + g, and (h + 1)² into a function of h.
     """
     moved = [s for s in slots if _is_exponential(s.function) or _is_polynomial(s.function)]
     placed = [slot for slot in slots if slot not in moved]
@@ -243,7 +244,7 @@ def _is_exponential(function: sp.Expr) -> bool:
 
 
 def _argument(slot: FormSlot) -> sp.Expr:
-    """Return the exponent of an exponential; of a polynomial, what it is of."""
+    """Return the exponent of an exponential, or the form of a polynomial."""
     of = slot.function.exp if _is_exponential(slot.function) else X
     return of.xreplace({X: slot.form})
 
@@ -251,8 +252,8 @@ def _argument(slot: FormSlot) -> sp.Expr:
 def _in_terms_of(
     forms: Sequence[sp.Expr], combined: sp.Expr, law: FieldLaw
 ) -> list[sp.Expr] | None:
-    """Return how often forms are in an affine combination of fields, as numbers; None if they
-    cannot tell.
+    """Return the coefficients of forms in an affine combination of fields; None unless they are
+    unique numbers.
     """
     symbols = {s for each in (*forms, combined) for s in law.gaussian(each)}
     rows = [[sp.diff(each, symbol) for symbol in symbols] for each in (*forms, combined)]
@@ -281,10 +282,10 @@ def _is_polynomial(function: sp.Expr) -> bool:
 
 
 def _at_delta(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """Return the factor and the place of f(x) δ(x − c).
+    """Return the cofactor f(x) and the place c of a term f(x) δ(x − c).
 
     Raises:
-        NotYetError: Two delta functions, or derivatives of them.
+        NotYetError: The term has two delta functions, or a derivative of one.
     """
     deltas = [f for f in sp.Mul.make_args(term) if f.has(sp.DiracDelta)]
     if len(deltas) != 1 or not isinstance(deltas[0], sp.DiracDelta) or len(deltas[0].args) > 1:

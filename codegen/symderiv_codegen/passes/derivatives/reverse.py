@@ -1,10 +1,10 @@
-"""Loop nests backwards: what a change of each input adds to a weighted sum of the outputs.
+"""Loop nests in reverse: derivatives of a weighted sum of the outputs by each input.
 
 The body of a right-hand side runs forward once, which leaves its arrays. Then its nodes follow in
-reverse order: of each statement ``target = value`` the weight of the target, times the derivative
-of the value by each number that it reads, is added to the weight of that number. Scalars of a loop
-are computed again at the begin of each turn, as far as derivatives need them. The work is a few
-times that of the right-hand side, however many inputs there are.
+reverse order: for each statement ``target = value``, the weight of the target times the derivative
+of the value by each number that it reads is added to the weight (adjoint) of that number. Scalars
+of a loop are computed again at the beginning of each turn, as far as derivatives need them. The
+work is a few times that of the right-hand side, however many inputs there are.
 
 Derivatives are those of :mod:`symderiv_codegen.passes.derivatives.tangent`; rates of functions of
 several numbers become one function for each argument.
@@ -52,10 +52,10 @@ from symderiv_codegen.passes.derivatives.tangent import (
 )
 
 WEIGHT = "_weight"
-"""Behind the names of numbers stand the names of their weights."""
+"""The suffix of names of weights."""
 
 _SLOPE = "_slope"
-# functions whose arguments are numbers of their own
+# functions whose arguments become numbers of their own
 _PARTED = (sp.asin, sp.acos, sp.atan, sp.exp, sp.log, sp.erf, sp.tanh)
 
 
@@ -79,7 +79,7 @@ def with_slopes(program: Program, called: Iterable[str]) -> Program:
             own = {
                 c.func.__name__ for each in slopes for e in each.expressions for c in calls_of(e)
             }
-            # slopes of what it calls have names of their own
+            # the slopes that it calls must be added, too
             wanted |= {name.rsplit(_SLOPE, 1)[0] for name in own} & known
     return replace(program, functions=(*program.functions, *used.values(), *found))
 
@@ -110,7 +110,9 @@ def _slope(function: Function, place: int, extension: Extension) -> Function:
 
 
 def _by_slopes(expression: sp.Expr) -> sp.Expr:
-    """Return an expression with rates of functions as sums of slopes times rates."""
+    """Return an expression with each rate of a function replaced by the sum of slopes
+    times rates.
+    """
     found: dict[sp.Basic, sp.Basic] = {}
     for call in subexpressions(expression):
         if isinstance(call, AppliedUndef) and call.func.__name__.endswith(BEHIND):
@@ -128,14 +130,14 @@ def _by_slopes(expression: sp.Expr) -> sp.Expr:
 
 
 class Backwards:
-    """A body that is followed by its nodes in reverse.
+    """A body with the same body in reverse.
 
     Args:
         arrays: All arrays of the body, by name.
-        weights: Names of the weights of inputs that have some.
-        given: For arrays that the body leaves as its results, arrays of their weights.
+        weights: Names of the weights of inputs, by the inputs that have some.
+        given: The arrays of the weights of the body's results, by the results.
         names: The register of names.
-        extension: That of the program.
+        extension: The extension of the program.
     """
 
     def __init__(
@@ -157,11 +159,11 @@ class Backwards:
     def both(
         self, nodes: tuple[Node, ...]
     ) -> tuple[tuple[Node, ...], tuple[Node, ...], list[Array]]:
-        """Return what is needed of a body, then its nodes in reverse; and the arrays for that.
+        """Return the needed part of a body, its reverse, and the arrays for both.
 
-        In the body every number is assigned once, sums apart.
+        In the body every number except sums is assigned once.
         """
-        # other local arrays have become scalars
+        # other local arrays have been turned into scalars
         self._elements = {array_name(e) for node in nodes for e in elements(node)} | {*self._inputs}
         parts = (part for each in nodes for part in inner(each))
         self._sums = {target_name(each.target) for each in parts if isinstance(each, Increase)}
@@ -187,9 +189,7 @@ class Backwards:
         return name in self._elements and bool(self._arrays[name].shape)
 
     def _everywhere(self, node: Node) -> Node:
-        """Return a distinction of cases with zeros in arrays of other cases, which are read by the
-        reverse of these only.
-        """
+        """Return a case distinction in which each case sets arrays of other cases to zero."""
         if not isinstance(node, Conditional):
             return node
         written = [{*chain(*map(writes, body))} & self._elements for _, body in node.cases]
@@ -205,7 +205,7 @@ class Backwards:
         )
 
     def _zeros(self, name: str, into: str) -> Node:
-        """Return the loops that put zeros into an array of the shape of another."""
+        """Return the loops that set an array of the shape of another to zero."""
         shape = self._arrays[name].shape
         indices = [sp.Symbol(self._names.take(f"a{n}"), integer=True) for n in range(len(shape))]
         node: Node = Set(sp.IndexedBase(into)[indices], sp.S.Zero)
@@ -220,7 +220,7 @@ class Backwards:
         return self._weights[name]
 
     def _spread(self, nodes: Iterable[Node]) -> bool:
-        """Add what depends on moving numbers to them; return whether there was more."""
+        """Mark numbers that depend on moving ones as moving; return whether there were new ones."""
         before = len(self._moving)
         for node in (part for each in nodes for part in inner(each)):
             if isinstance(node, Set | Increase) and self._rates.of(node.value) != 0:
@@ -237,7 +237,7 @@ class Backwards:
         return self._symbol(str(target))
 
     def _body(self, nodes: Sequence[Node], known: set[str]) -> list[Node]:
-        """Return a body in reverse, with the scalars that it needs computed in front."""
+        """Return a body in reverse, preceded by the computation of the scalars that it needs."""
         nodes = self._parted(nodes)
         own = _visible(nodes) - known
         inside = known | own
@@ -249,8 +249,8 @@ class Backwards:
         return [*_needed(nodes, wanted, known), *started, *back]
 
     def _parted(self, nodes: Sequence[Node]) -> list[Node]:
-        """Return nodes whose moving roots, quotients, and sums inside of products are numbers of
-        their own: what many derivatives read is then computed once.
+        """Return nodes in which moving roots, quotients, and sums inside of products are separate
+        numbers, so that parts of several derivatives are computed once.
         """
         found: list[Node] = []
         known: dict[sp.Expr, sp.Symbol] = {}
@@ -260,7 +260,7 @@ class Backwards:
                 value = self._in_parts(node.value, parts)
                 new = {each: symbol for each, symbol in parts.items() if each not in known}
                 if value in new.values():
-                    # the whole is no part
+                    # the whole value needs no second name
                     value, _ = new.popitem()
                 found += [Set(symbol, each) for each, symbol in new.items()]
                 known |= {each: new[each] for each in new if self._stays(each)}
@@ -269,11 +269,13 @@ class Backwards:
         return found
 
     def _stays(self, value: sp.Expr) -> bool:
-        """Return whether a value is the same in the whole of a body."""
+        """Return whether a value is constant throughout a body."""
         return not value.has(sp.Indexed) and self._sums.isdisjoint(map(str, value.free_symbols))
 
     def _in_parts(self, value: sp.Expr, parts: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
-        """Return an expression with what is computed once as symbols, which are added to parts."""
+        """Return an expression with symbols for parts that are computed once, and add these to
+        ``parts``.
+        """
         if not self._is_composed(value):
             return value
         if isinstance(value, sp.Pow) and value.exp.is_Rational and value.exp.is_negative:
@@ -290,7 +292,7 @@ class Backwards:
         return value
 
     def _part(self, value: sp.Expr, parts: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
-        """Return the symbol of a part, or what needs none."""
+        """Return the symbol of a part, or the part itself if it needs none."""
         return self._named(self._in_parts(value, parts), parts)
 
     def _named(self, value: sp.Expr, parts: dict[sp.Expr, sp.Symbol]) -> sp.Expr:
@@ -328,14 +330,14 @@ class Backwards:
             weight += self._mirrored[weight]
         found: list[Node] = []
         if not isinstance(weight, sp.Symbol):
-            # an element may be read again: its weight is taken before others grow
+            # an element may be read again: take its weight before others grow
             symbol = sp.Symbol(self._names.take("weight"), real=True)
             found.append(Set(symbol, weight))
             weight = symbol
         rate = _by_slopes(self._rates.of(value))
         base, power = value.as_base_exp()
         if power.is_negative and isinstance(target, sp.Symbol):
-            # the derivative of a root or a quotient by itself
+            # write the derivative of a root or a quotient in terms of its value
             rate = rate.xreplace({base ** (power - 1): target ** ((power - 1) / power)})
         tangents = {each: read for read, each in self._tangents(value).items()}
         for one, read in tangents.items():
@@ -349,14 +351,16 @@ class Backwards:
         return Set(own, own + value) if isinstance(own, sp.Indexed) else Increase(own, value)
 
     def _mirror(self, target: sp.Indexed, value: sp.Indexed) -> list[Node]:
-        """Return the weight of an element given to the one that it repeats; to itself, nothing."""
+        """Return nodes that add the weight of a mirrored element to that of the element
+        it copies.
+        """
         pairs = zip(target.indices, value.indices, strict=True)
         same = sp.Mul(*(sp.KroneckerDelta(a, b) for a, b in pairs if a != b))
-        # both indices of a pair are exchanged: they are equal together
+        # both indices of a pair are exchanged, so that their equalities coincide
         same = sp.Mul(*same.args[:1]) if same.is_Mul else same
         own, more = self._of(value), (1 - same) * self._of(target)
         if array_name(value) in self._given:
-            # these are not written to
+            # weights of results are not written to
             self._mirrored[own] = more
             return []
         return [Set(own, own + more)]
@@ -373,7 +377,7 @@ class Backwards:
 
 
 def _visible(nodes: Iterable[Node]) -> set[str]:
-    """Return the scalars that are known behind nodes: set, started, or set in all cases."""
+    """Return the scalars that are visible after nodes: set there, or set in all cases."""
     found: set[str] = set()
     for node in nodes:
         if isinstance(node, Set) and not isinstance(node.target, sp.Indexed):
@@ -384,7 +388,7 @@ def _visible(nodes: Iterable[Node]) -> set[str]:
 
 
 def _distinction(cases: Iterable[tuple[sp.Basic, Sequence[Node]]]) -> Conditional | None:
-    """Return the cases in which something is done, None if there are none."""
+    """Return the cases with statements as one conditional, or None if there are none."""
     kept: list[tuple[sp.Basic, tuple[Node, ...]]] = []
     before: list[sp.Basic] = []
     for condition, body in cases:
@@ -398,8 +402,8 @@ def _distinction(cases: Iterable[tuple[sp.Basic, Sequence[Node]]]) -> Conditiona
 def _needed(
     nodes: Sequence[Node], wanted: set[str], known: set[str], arrays: bool = False
 ) -> list[Node]:
-    """Return the nodes that compute the wanted scalars, or arrays too; what these need is wanted
-    with them.
+    """Return the nodes that compute the wanted scalars (also arrays if asked), with all that these
+    need.
     """
     kept: list[Node] = []
     for node in reversed(nodes):

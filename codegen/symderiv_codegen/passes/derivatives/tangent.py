@@ -2,11 +2,11 @@
 
 Every array gets a second one with the rates at which its numbers change. Scalar functions get
 functions of their rates, procedures procedures of theirs, and the right-hand side becomes that of
-the variational equations, whose state is the old one with the direction behind it. The result is a
-program like any other, so that all passes and printers take it.
+the variational equations, whose state is the direction. The result is a program like any other, so
+that all passes and printers accept it.
 
-Short functions are written out before anything is differentiated, and a sum stays one sum: what
-changes in front of it goes inside. What value and rate share is then computed once by the passes.
+Short functions are inlined before anything is differentiated, and a sum stays one sum: changing
+factors go inside. The passes then compute common parts of value and rate once.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from symderiv_codegen.ir.walk import array_name, calls_of, subexpressions
 from symderiv_codegen.passes.derivatives.writing_out import with_sums_written_out
 
 BEHIND = "_tangent"
-"""Behind the names of what changes stand the names of its rates."""
+"""The suffix of names of rates."""
 
 
 def tangent(program: Program, moving: Collection[str] | None = None) -> Program:
-    """Return the program whose right-hand side gives the rates of that of a program.
+    """Return the program of the rates of a program's right-hand side along a direction.
 
     Its state is the direction in which the state of the program changes. Its parameters are that
-    state, the parameters, and behind them the directions of those parameters that have one.
+    state, the parameters, followed by the directions of those parameters that have one.
 
     Args:
         program: The program.
@@ -75,7 +75,7 @@ def tangent(program: Program, moving: Collection[str] | None = None) -> Program:
 
 
 def tangent_procedure(program: Program, name: str) -> Program:
-    """Return a program with the rates of what one procedure computes, as all its inputs change.
+    """Return a program with the rates of one procedure's outputs when all its inputs change.
 
     Raises:
         ProgramError: A function is an integral whose derivative is not known.
@@ -97,10 +97,10 @@ def tangent_procedure(program: Program, name: str) -> Program:
 
 
 def as_stated(procedure: Procedure) -> Procedure:
-    """Return a procedure with a body, where it is given as text the one that it stands for.
+    """Return a procedure with a body: for one that is given as text, its stated body.
 
     Raises:
-        ProgramError: It is given as text alone.
+        ProgramError: The procedure has no stated body.
     """
     if not procedure.template:
         return procedure
@@ -128,7 +128,7 @@ class ExpressionRates:
     extension: Extension
 
     def of(self, node: sp.Expr) -> sp.Expr:
-        """Return the rate of an expression."""
+        """Return the rate of an expression as its names change."""
         if isinstance(node, sp.Indexed):
             name = array_name(node)
             known = name in self.changing
@@ -153,7 +153,7 @@ class ExpressionRates:
         if len(sums) == 1 and not _polynomial(sums[0].function):
             rest = sp.Mul(*(factor for factor in node.args if factor != sums[0]))
             return self._sum(rest * sums[0].function, sums[0].limits)
-        # what is easy stays one factor beside roots and arcsines, which are then written once
+        # polynomial factors stay together, so that roots and arcsines are written only once
         easy = [factor for factor in node.args if _polynomial(factor)]
         hard = [factor for factor in node.args if not _polynomial(factor)]
         factors = (sp.Mul(*easy), *hard) if hard else node.args
@@ -164,7 +164,7 @@ class ExpressionRates:
         return sp.Add(*terms)
 
     def _sum(self, summand: sp.Expr, limits: tuple[sp.Tuple, ...]) -> sp.Expr:
-        """Return one sum; several of what compilers make matrix products of."""
+        """Return the rate as one sum, or as several if they can be compiled to matrix products."""
         inside = self.of(summand)
         parts = sp.Add.make_args(inside) if _polynomial(summand) else (inside,)
         return sp.Add(*(sp.Sum(part, *limits) for part in parts if part != 0))
@@ -198,7 +198,7 @@ class ExpressionRates:
 def _known_slopes(
     function: Callable[..., sp.Expr], count: int
 ) -> tuple[tuple[sp.Dummy, ...], tuple[sp.Expr, ...]]:
-    """Return so many arguments, and the derivatives of a function by each of them."""
+    """Return symbols for the arguments, and the derivatives of a function by each of them."""
     places = tuple(sp.Dummy(real=True) for _ in range(count))
     free = function(*places)
     return places, tuple(sp.diff(free, place) for place in places)
@@ -209,7 +209,7 @@ def _symbol(symbol: sp.Symbol) -> sp.Symbol:
 
 
 def slopes_of(function: TemplateFunction) -> tuple[sp.Expr, ...]:
-    """Return the derivatives of a function that is given as text, by its arguments.
+    """Return the derivatives of a function given as text by its arguments.
 
     Raises:
         ProgramError: They are not known.
@@ -234,7 +234,7 @@ def _function(function: Function, extension: Extension) -> Function:
     }
     if isinstance(function, TemplateFunction):
         rates = map(_symbol, function.arguments)
-        # a slope is an integral again: only those are computed that something moves along
+        # slopes are integrals, too: compute only those whose argument changes
         terms = (
             sp.Piecewise((slope * rate, sp.Ne(rate, 0)), (0, True))
             for slope, rate in zip(slopes_of(function), rates, strict=True)
@@ -281,7 +281,7 @@ def straight(
 
 
 class _Derived:
-    """Procedures of rates, derived from those of a program as they are called."""
+    """A collection of procedures of rates, derived from those of a program as they are called."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -293,7 +293,7 @@ class _Derived:
         return tuple(self._known.values())
 
     def functions(self) -> list[Function]:
-        """Return the rates of functions that are called."""
+        """Return the rates of the functions that are called."""
         wanted = {
             call.func.__name__
             for procedure in self.procedures
@@ -309,14 +309,12 @@ class _Derived:
                 wanted |= {c.func.__name__ for each in rate.expressions for c in calls_of(each)}
                 found.insert(0, rate)
                 used |= used_by(function)
-        # a mean of the program may be the derivative of another one
+        # a function of the program may also be the derivative of another one
         own = {each.name for each in self._program.functions}
         return [*(each for name, each in used.items() if name not in own), *found]
 
     def procedure(self, name: str, moving: Sequence[Array]) -> Procedure:
-        """Return the procedure of the rates of the outputs; of the values it computes what it
-        needs.
-        """
+        """Return the procedure of the rates of the outputs, with the values that it needs."""
         key = name, tuple(array.name for array in moving)
         if key in self._known:
             return self._known[key]
@@ -339,7 +337,7 @@ class _Derived:
         return found
 
     def _steps(self, procedure: Procedure, changing: set[str]) -> Iterable[Assignment | Call]:
-        """Yield every step, and behind it the one that gives its rates."""
+        """Yield every step, each followed by the one that computes its rates."""
         outputs = {array.name for array in procedure.outputs}
         for step in procedure.body:
             if isinstance(step, Call):
@@ -369,7 +367,7 @@ class _Derived:
     def _needed(
         self, body: Sequence[Assignment | Call], wanted: set[str]
     ) -> tuple[Assignment | Call, ...]:
-        """Return the steps that something wanted depends on."""
+        """Return the steps on which wanted names depend."""
         kept: list[Assignment | Call] = []
         for step in reversed(body):
             if not wanted & set(self._written(step)):
@@ -390,13 +388,13 @@ class _Derived:
 
 
 def _or_changing(condition: sp.Basic, changing: Collection[str]) -> sp.Basic:
-    """Return whether something is to be computed: also where it only begins to count."""
+    """Return a condition that also holds where changing symbols in it have nonzero rates."""
     symbols = (s for s in sorted(condition.free_symbols, key=str) if str(s) in changing)
     return sp.Or(condition, *(sp.Ne(_symbol(symbol), 0) for symbol in symbols))
 
 
 def _polynomial(expression: sp.Expr) -> bool:
-    """Return whether there is no function, root or quotient in an expression."""
+    """Return whether an expression contains no function, root or quotient."""
     for part in subexpressions(expression):
         if isinstance(part, sp.Pow) and not (part.exp.is_Integer and part.exp > 0):
             return False

@@ -1,7 +1,7 @@
-"""Short closed forms in place of their calls, where sums are taken over them.
+"""Short closed forms in place of their calls in sums.
 
-What a function shares with the others of a sum (a root of what depends on one index) can only be
-taken out of the sum when it is written there; often one arcsine is left in the innermost loop.
+Common parts of the functions in a sum, such as roots of quantities with one index, can only be
+taken out of the sum when they are visible there; often one arcsine remains in the innermost loop.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from symderiv_codegen.ir.functions import Function, ScalarFunction
 from symderiv_codegen.ir.procedures import Assignment, Procedure
 from symderiv_codegen.ir.program import Program
 
-#: Longer closed forms stay functions: the loops would be hard to read and slow to compile.
+#: Longer closed forms remain functions: loops would be hard to read and slow to compile.
 MOST_OPERATIONS = 60
-#: The same where what is left of them is evaluated for all summands together.
+#: The same limit for functions that are evaluated for all summands together.
 MOST_WITH_MANY = 120
 
 _NOTHING = Library()
 
 
 def with_sums_written_out(program: Program, library: Library = _NOTHING) -> Program:
-    """Return the program with short functions written out in the procedures that ask for it.
+    """Return the program with short functions inlined in the procedures that ask for it.
 
     Args:
         program: The program.
@@ -50,11 +50,11 @@ def with_sums_written_out(program: Program, library: Library = _NOTHING) -> Prog
 def written_out(
     expression: sp.Expr, functions: Iterable[Function], library: Library = _NOTHING
 ) -> sp.Expr:
-    """Return the expression with calls of short functions replaced by what they compute.
+    """Return the expression with calls of short functions replaced by their values.
 
-    Functions that guard the edge of their domain stay calls, and so do all where the cases of
-    coinciding indices are told apart: there a formula may only hold under its condition. The
-    library says how values are stated in sums, and what is evaluated together there.
+    Functions that guard the edge of their domain stay calls, and so do all inside of cases for
+    coinciding indices, where a formula may hold only under its condition. The library rewrites
+    values in sums, and evaluates some functions together.
     """
     if expression.has(sp.Piecewise):
         return expression

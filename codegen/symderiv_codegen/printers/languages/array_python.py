@@ -1,9 +1,9 @@
 """Programs as Python whose lines are formulas: for NumPy, JAX and CasADi.
 
 ``_array(lambda i, j: ..., K, K)`` is an array by its entries, ``_sum(lambda p: ..., K)`` a sum,
-``_cases`` tells coinciding indices apart. For NumPy and JAX indices are whole ranges, so that all
-entries are computed at once; for CasADi they are numbers. Indices are never traced: what differs
-where indices coincide is computed only there, and gradients see nothing of the other cases.
+``_cases`` distinguishes coinciding indices. For NumPy and JAX indices are whole ranges, so that all
+entries are computed at once; for CasADi they are numbers. Indices are never traced: each case is
+computed only for its own indices, and gradients do not see the others.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from symderiv_codegen.printers.lines import (
 )
 
 MOST_TERMS = 1000
-"""Of a sum that is written out."""
+"""The largest number of terms of a sum that is written out."""
 NUMERIC = re.compile(r"[-+*/(). \d]|math\.(pi|e|sqrt)")
 
 
@@ -55,10 +55,10 @@ class Flavour:
 
     Attributes:
         name: The name of the language.
-        namespace: Where its elementary functions are.
-        spelled: What it calls some of them; an empty text where it has none.
-        needs: A sentence.
-        written_out: Sums are expressions with all of their terms.
+        namespace: The module with its elementary functions.
+        spelled: Its names of some of them; empty if it has no such function.
+        needs: A sentence on the packages that it needs.
+        written_out: Whether sums are expressions with all of their terms.
     """
 
     name: str
@@ -112,13 +112,13 @@ FLAVOURS = {
 
 
 class ArrayExpressions(FormulaExpressions):
-    """Expressions over arrays of entries; subclasses know a flavour."""
+    """A printer of expressions over entries of arrays; subclasses define a flavour."""
 
     name = "Python"
     words: Mapping[str, str] = {"And": " & ", "Or": " | ", "Not": "~"}
     relations_bind_less = True
     flavour: Flavour
-    # All indices that there are around an expression.
+    # all indices around an expression
     known: frozenset[str] = frozenset()
 
     def applied(self, function: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
@@ -249,7 +249,7 @@ class ArrayModule(FormulaModule):
         return "\n".join([*lines, "", statement("return ", chain, INDENT)])
 
     def _check_rows(self, function: TableSum, term: TableTerm) -> None:
-        """Refuse sums that are written out and have too many terms for that."""
+        """Refuse sums that would be written out with too many terms."""
         lengths = (int(str(self.program.constants[row.size])) for row in term.rows)
         if self.flavour.written_out and math.prod(lengths) > MOST_TERMS:
             raise PrinterError(
@@ -372,7 +372,7 @@ def print_array_python(program: Program, flavour: str, example: Example | None =
     Args:
         program: The program with a state, parameters, a right-hand side and observables.
         flavour: One of :data:`FLAVOURS`.
-        example: Numbers for the lines at the end, which run when the file does.
+        example: Numbers for the example at the end, which runs with the file.
 
     Raises:
         PrinterError: The program has a function that only compiled modules evaluate, or one that

@@ -51,7 +51,7 @@ CONSTANTS = MappingProxyType({"pi": "PI", "e": "E"})
 
 
 class CExpressions(FormulaExpressions):
-    """Expressions over double; arrays are flat, the last index runs fastest."""
+    """A printer of expressions over double; arrays are flat, with the last index fastest."""
 
     name = "C"
     words: Mapping[str, str] = MappingProxyType({"And": " && ", "Or": " || ", "Not": "!"})
@@ -91,7 +91,7 @@ class CExpressions(FormulaExpressions):
         return PrintedExpression(parenthesised(Chain(tuple(links))), ATOM)
 
     def element(self, name: str, indices: tuple[str, ...]) -> str:
-        """``Q[i * K + j]``."""
+        """Return an element such as ``Q[i * K + j]``."""
         sizes = self.shapes[name]
         text = _factor(indices[0]) if len(indices) > 1 else indices[0]
         for n, (index, size) in enumerate(zip(indices[1:], sizes[1:], strict=True)):
@@ -110,7 +110,7 @@ def _long(value: sp.Expr) -> bool:
 
 
 class CModule:
-    """One C file of a program."""
+    """A C file of a program."""
 
     def __init__(self, program: Program) -> None:
         self.source = program
@@ -169,9 +169,7 @@ class CModule:
     # Procedures.
 
     def procedure(self, procedure: Procedure) -> str:
-        """Return a function that writes its outputs in place and returns its scalar, if it has
-        one.
-        """
+        """Return a function that writes its outputs in place and returns its scalar, if any."""
         body = loop_nests(procedure, self.program, plain=True)
         arrays = [*procedure.inputs, *procedure.outputs, *procedure.locals, *body.arrays]
         printer = self.printer(arrays)
@@ -422,7 +420,7 @@ _MAIN = """
 
 
 def _set_in_branches(nodes: Iterable[Node]) -> set[str]:
-    """Scalars that branches set, which are declared in front of everything."""
+    """Return scalars that branches set, which are declared at the top."""
     found: set[str] = set()
     for node in nodes:
         for part in inner(node):
@@ -445,12 +443,12 @@ def _set_directly(nodes: Iterable[Node]) -> set[str]:
 
 
 def _without_keywords(text: str) -> str:
-    """Return a text whose temporary variables have no name that is a word of C."""
+    """Return a text whose temporary variables have no keywords of C as names."""
     return re.sub(r"\bcase(?=_\d|\b)", "chosen", text)
 
 
 def _returning_last(lines: list[str]) -> list[str]:
-    """Return the statement that returns behind those that say what is not used."""
+    """Return lines with the return statement moved behind those that mark unused arguments."""
     at = next(n for n, line in enumerate(lines) if line.startswith("    return "))
     unused = [line for line in lines if line.startswith("    (void)")]
     return [*lines[:at], *unused, *(line for line in lines[at:] if line not in unused)]
@@ -470,7 +468,7 @@ def _wrapped(paragraphs: Iterable[str]) -> list[str]:
 
 
 def _comment(text: str) -> list[str]:
-    """Return a comment; its lines are kept and wrapped where they are too long."""
+    """Return a comment that keeps its lines, wrapped if they are too long."""
     lines = [
         part
         for line in text.replace("*/", "* /").replace("/*", "/ *").split("\n")

@@ -1,6 +1,6 @@
 """Programs as Julia: functions of static arrays that give static arrays, out of place.
 
-The form that ensembles of trajectories on many threads or graphics processors take: ``u`` in, the
+This is the form for ensembles of trajectories on many threads or graphics processors: ``u`` in, the
 derivative out, nothing written in place and nothing on the heap.
 """
 
@@ -51,12 +51,12 @@ KEYWORDS = frozenset(
 
 
 def spelled(name: object) -> str:
-    """Return a name that is no word of the language."""
+    """Return a name that is not a keyword of the language."""
     return f"{name}_" if str(name) in KEYWORDS else str(name)
 
 
 class JuliaExpressions(FormulaExpressions):
-    """Expressions with generators; indices count from one."""
+    """A printer of expressions with generators; indices count from one."""
 
     name = "Julia"
     words: Mapping[str, str] = MappingProxyType({"And": " && ", "Or": " || ", "Not": "!"})
@@ -71,7 +71,7 @@ class JuliaExpressions(FormulaExpressions):
         return PrintedExpression(Bracket(f"{SPELLED.get(function, function)}(", arguments), ATOM)
 
     def constant(self, name: str) -> PrintedExpression:
-        # as a double: products of irrational constants would be of another type
+        # as a double: products of irrational constants would have another type
         return PrintedExpression(Text({"pi": "Float64(pi)", "e": "exp(1.0)"}[name]), ATOM)
 
     def builtin(self, name: str, arguments: tuple[Piece, ...]) -> PrintedExpression:
@@ -258,7 +258,7 @@ class JuliaModule(FormulaModule):
         state, parameters = self.flat_vectors()
 
         def column(array: Array) -> list[str]:
-            """Entries with the first index running fastest."""
+            """Return entries with the first index running fastest."""
             shape = tuple(example.sizes[size] for size in array.shape)
             numbers = list(example.values[array.name])
             order = sorted(range(len(numbers)), key=lambda n: tuple(reversed(_place(n, shape))))
@@ -313,7 +313,7 @@ def print_julia(program: Program, example: Example | None = None) -> str:
 
     Args:
         program: The program with a state, parameters, a right-hand side and observables.
-        example: Numbers for the lines at the end, which run when the file is the program.
+        example: Numbers for the example at the end, which runs if the file is the main program.
 
     Raises:
         PrinterError: The program has a function that only compiled modules evaluate.

@@ -58,7 +58,7 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
     def _print_Sum(self, expr: sp.Sum) -> str:
         text = ""
         for index, low, high in reversed(expr.limits):
-            # Counting from 1 reads better where nothing but coincidences of indices is asked.
+            # Counting from 1 reads better where only coincidences of indices matter.
             if low == 0 and _only_plain(expr.function, index):
                 text += rf"\sum_{{{index}=1}}^{{{self._print(high + 1)}}} "
             else:
@@ -75,7 +75,7 @@ class _Latex(LatexPrinter):  # type: ignore[misc]
         return str(super()._print_Function(expr, exp))
 
     def doprint(self, expr: sp.Basic) -> str:
-        """Return the expression in LaTeX; functions the other printers do not know are refused."""
+        """Return the expression in LaTeX; functions that other printers do not know are refused."""
         for node in subexpressions(expr):
             function = isinstance(node, Application) and not isinstance(node, AppliedUndef)
             if not function or isinstance(node, Boolean):

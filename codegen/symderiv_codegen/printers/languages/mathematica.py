@@ -36,11 +36,11 @@ SPELLED = MappingProxyType(
     }
 )
 SINGLE = frozenset("CDEIKNO")
-"""Letters that are names of the language."""
+"""Letters that are reserved by the language."""
 
 
 def spelled(name: str) -> str:
-    """Return a name without underscores, and not one of the language."""
+    """Return a name without underscores that is not reserved by the language."""
     if name in SINGLE:
         return f"size{name}"
     head, *rest = name.split("_")
@@ -48,7 +48,7 @@ def spelled(name: str) -> str:
 
 
 class WolframExpressions(FormulaExpressions):
-    """Expressions with exact numbers; indices count from one."""
+    """A printer of expressions with exact numbers; indices count from one."""
 
     name = "Mathematica"
     words: Mapping[str, str] = MappingProxyType({"And": " && ", "Or": " || ", "Not": "!"})
@@ -110,8 +110,8 @@ def _over(limits: Limits) -> tuple[Piece, ...]:
 
 
 def _sum(term: Piece, limits: Limits) -> Piece:
-    """Return one index in the other: of several at once, some interpreters try a closed form
-    first.
+    """Return nested sums over single indices: for several at once, some interpreters first try a
+    closed form.
     """
     for over in reversed(_over(limits)):
         term = Bracket("Sum[", (term, over), "]")
@@ -119,7 +119,7 @@ def _sum(term: Piece, limits: Limits) -> Piece:
 
 
 class WolframModule(FormulaModule):
-    """A file of definitions."""
+    """A file of definitions in the Wolfram language."""
 
     name = "Mathematica"
 
@@ -266,7 +266,7 @@ def _nested(numbers: list[str], shape: tuple[int, ...]) -> str:
 
 
 def _double(value: float) -> str:
-    """``1.5*^-7``; without a point it would be an exact number: ``1.*^-7``."""
+    """Return a double such as ``1.5*^-7``, with a point, as ``1*^-7`` would be exact."""
     digits, _, exponent = repr(value).partition("e")
     digits += "" if "." in digits else "."
     return f"{digits}*^{int(exponent)}" if exponent else digits

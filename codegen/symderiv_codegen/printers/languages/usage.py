@@ -1,4 +1,4 @@
-"""An example with a small integrator at the end of a readable module that is to stand alone."""
+"""An example with a small integrator at the end of a readable module that stands alone."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def with_example(
     example: Example,
     outputs: Sequence[tuple[str, ...]],
 ) -> str:
-    """Return a module with lines that run when the file does; its header says the new digest.
+    """Return a module with an example that runs with the file, and the new digest in its header.
 
     Args:
-        text: As :func:`symderiv_codegen.print_readable` gives it.
+        text: The result of :func:`symderiv_codegen.print_readable`.
         vectors: State and parameters.
         ranges: Names of the ranges, in the order of sizes.
-        example: Numbers.
+        example: The numbers of the example.
         outputs: Shapes of the arrays that the observables write.
     """
     sizes = ", ".join(str(example.sizes[name]) for name in ranges)
