@@ -65,7 +65,7 @@ def _shipped() -> dict[str, list[ErfFit]]:
     }
 
 
-def made(terms: int, of: str = SLOPE) -> ErfFit:
+def fitted(terms: int, of: str = SLOPE) -> ErfFit:
     """Compute the fit with this number of terms."""
     with flint.ctx.workprec(_BITS):
         times = [((arb(RANGE) * j / _SAMPLES) ** 2).mid() for j in range(_SAMPLES + 1)]
@@ -178,6 +178,6 @@ def _solved(product: Any, size: int) -> list[Any]:
 if __name__ == "__main__":
     written = []
     for of in (SLOPE, SQUARE):
-        rows = [json.dumps(made(terms, of)._asdict()) for terms in range(1, MOST_TERMS + 1)]
+        rows = [json.dumps(fitted(terms, of)._asdict()) for terms in range(1, MOST_TERMS + 1)]
         written.append(f"{json.dumps(of)}: [\n" + ",\n".join(rows) + "\n]")
     write_whole(_FILE, ("{" + ",\n".join(written) + "}\n").encode())

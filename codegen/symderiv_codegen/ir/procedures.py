@@ -12,7 +12,7 @@ from symderiv_codegen.ir.arrays import Array
 from symderiv_codegen.ir.checks import check_distinct, check_exact, check_identifier
 from symderiv_codegen.ir.walk import array_name, free_names, rebound_indices, subexpressions
 
-SAID_IF_GIVEN = "said if given"
+OMITTED_IF_EMPTY = "omitted if empty"
 """Metadata of a field that program digests leave out if it is empty."""
 
 
@@ -94,9 +94,9 @@ class Procedure:
     outputs: tuple[Array, ...]
     locals: tuple[Array, ...]
     body: tuple[Assignment | Call, ...]
-    template: str = field(default="", metadata={SAID_IF_GIVEN: True})
-    names: tuple[tuple[str, str], ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
-    stated: tuple[Assignment, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
+    template: str = field(default="", metadata={OMITTED_IF_EMPTY: True})
+    names: tuple[tuple[str, str], ...] = field(default=(), metadata={OMITTED_IF_EMPTY: True})
+    stated: tuple[Assignment, ...] = field(default=(), metadata={OMITTED_IF_EMPTY: True})
 
     def __post_init__(self) -> None:
         where = f"procedure {self.name!r}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv_codegen.ir.procedures import SAID_IF_GIVEN
+from symderiv_codegen.ir.procedures import OMITTED_IF_EMPTY
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class TemplateFunction:
     doc: str
     latex: str = ""
     symmetries: tuple[tuple[int, ...], ...] = ()
-    slopes: tuple[sp.Expr, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
-    used: tuple[Any, ...] = field(default=(), metadata={SAID_IF_GIVEN: True})
+    slopes: tuple[sp.Expr, ...] = field(default=(), metadata={OMITTED_IF_EMPTY: True})
+    used: tuple[Any, ...] = field(default=(), metadata={OMITTED_IF_EMPTY: True})
 
     @property
     def expressions(self) -> tuple[sp.Expr, ...]:

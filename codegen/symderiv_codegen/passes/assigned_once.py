@@ -239,7 +239,7 @@ class _Walk:
             self.read(condition)
             self._written = set(before)
             if number:
-                self._written |= self._by_earlier_turns(first)
+                self._written |= self._written_in_earlier_iterations(first)
             with self._scope() as scope:
                 self.body(nodes)
             known.append({name for name, kind in scope.names.items() if kind != INDEX})
@@ -251,9 +251,9 @@ class _Walk:
                 self._scopes[-1].past.discard(name)
                 self._scopes[-1].names[name] = VALUE
 
-    def _by_earlier_turns(self, first: sp.Basic) -> set[str]:
-        """Return arrays that an enclosing loop has written in earlier turns, if its index is known
-        not to be the first.
+    def _written_in_earlier_iterations(self, first: sp.Basic) -> set[str]:
+        """Return arrays that an enclosing loop has written in earlier iterations, if its index is
+        known not to be the first.
         """
         for scope in reversed(self._scopes):
             if scope.loop is not None and first == sp.Eq(scope.loop.index, scope.loop.start):

@@ -155,11 +155,11 @@ class FastModule(NumbaModule):
         lines.append(f"{pad}if ({sizes}) in {kept}:")
         lines.append(f"{pad * 2}return {kept}[{sizes}]")
         lines += [pad + line for line in _in_parts(body.nodes, program.small)]
-        lines += _measured(rooms, form.largest_room)
+        lines += _stack_check(rooms, form.largest_room)
         lines.append(f"{pad}digest = DIGEST")
         lines.append("")
         lines.append(f"{pad}def {form.name}({form.arguments}):")
-        lines += [pad * 2 + line for line in (*form.unpacking(body), *_carved(rooms))]
+        lines += [pad * 2 + line for line in (*form.unpacking(body), *_stack_allocations(rooms))]
         lines += self.body(body.nodes, 2 * INDENT)
         lines += [pad * 2 + line for line in form.returned]
         # Otherwise code for different sizes, read from caches of different processes, might have
@@ -285,7 +285,7 @@ def called(text: str) -> set[str]:
     return set(re.findall(r"(\w+)\(", text))
 
 
-def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:
+def _stack_check(rooms: Mapping[str, Array], largest: int) -> list[str]:
     """Return definitions of the sizes of arrays on the stack, and a check of their sum."""
     if not rooms:
         return []
@@ -298,7 +298,7 @@ def _measured(rooms: Mapping[str, Array], largest: int) -> list[str]:
     return [*lines, f'{pad * 2}raise ValueError("{reason}")']
 
 
-def _carved(rooms: Mapping[str, Array]) -> list[str]:
+def _stack_allocations(rooms: Mapping[str, Array]) -> list[str]:
     """Return allocations on the stack, one piece of memory per array, so that they cannot
     overlap.
     """

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 from sympy.printing.repr import ReprPrinter
 
-from symderiv_codegen.ir.procedures import SAID_IF_GIVEN
+from symderiv_codegen.ir.procedures import OMITTED_IF_EMPTY
 from symderiv_codegen.ir.program import Program
 from symderiv_codegen.printers.docstrings import arrays_of, docstring
 from symderiv_codegen.printers.lines import filled
@@ -59,7 +59,7 @@ def _spelled(item: object, printer: _Structure) -> str:
     stated = (
         name
         for name, each in fields.items()
-        if each.compare and not (SAID_IF_GIVEN in each.metadata and not getattr(item, name))
+        if each.compare and not (OMITTED_IF_EMPTY in each.metadata and not getattr(item, name))
     )
     parts = ", ".join(f"{name}={_spelled(getattr(item, name), printer)}" for name in stated)
     return f"{type(item).__name__}({parts})"

@@ -65,7 +65,7 @@ from symderiv.analysis.symmetric import (
     V,
     linearised,
 )
-from symderiv.gaussian.forms.surds import AlgebraFrame, along, positive_root, tidy
+from symderiv.gaussian.forms.surds import AlgebraFrame, with_split_roots, positive_root, tidy
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 
@@ -95,7 +95,7 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
         """Return the expression in c, with equal output weights."""
         weights = {V: 1 / sp.sqrt(M), V_TEACHER: 1 / sp.sqrt(M), s.K: M, s.M: M, T: TEACHER}
         states = {Q: c**2 * M * (TEACHER + D), R: c * (TEACHER + D)}
-        return along(expression.xreplace(states).xreplace(weights), FRAME)
+        return with_split_roots(expression.xreplace(states).xreplace(weights), FRAME)
 
     # Students 1 and 2 are two of the equal ones, student 0 is the one of another length.
     same, other = gradient(1, 1).xreplace(one), gradient(1, 2).xreplace(one)

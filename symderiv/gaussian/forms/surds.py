@@ -44,7 +44,7 @@ def _is_root(e: sp.Expr) -> bool:
     return bool(e.is_Pow and e.exp.is_Rational and not e.exp.is_Integer)
 
 
-def along(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
+def with_split_roots(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
     """Return the expression with bases of roots split into factors and reduced arguments of
     arcsines.
 
@@ -160,7 +160,7 @@ def _oriented(product: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
 
 def tidy(expression: sp.Expr, frame: AlgebraFrame) -> sp.Expr:
     """Return a closed form in lowest terms: fractions with roots reduced, arcsines kept apart."""
-    split = along(expression, frame)
+    split = with_split_roots(expression, frame)
     calls = sorted(split.atoms(sp.asin), key=sp.default_sort_key)
     names = {call: sp.Symbol(f"call{n}", real=True) for n, call in enumerate(calls)}
     plain = split.xreplace(names)
@@ -202,7 +202,7 @@ def positive_root(
         candidates += _candidates(sp.Poly(factor, unknown), unknown)
     valid = []
     for candidate in candidates:
-        split = along(candidate, frame)
+        split = with_split_roots(candidate, frame)
         heights = [_height(equation, height, unknown, split, frame, p) for p in frame.points]
         if all(value is not None for value in heights):
             valid.append((heights, split))

@@ -50,7 +50,7 @@ _MOST_WORK = 4.0  # largest work of polynomials that is accepted, relative to po
 _ALIGNED = 0.97  # larger correlations of residuals are integrated in pieces
 
 
-def _turned(
+def _write_coefficients(
     parts: np.ndarray, places: tuple[int, int, int, int], correlation: float, rows: np.ndarray
 ) -> float:
     """Write the coefficients of τ, t and η in four fields and their residuals to rows; return κ.
@@ -73,7 +73,7 @@ def _turned(
     return float(rows[2, 1] / math.hypot(rows[2, 1], shared1))
 
 
-def _odds(correlation: float) -> float:
+def _work_factor(correlation: float) -> float:
     """Return (1 + |r|)/(1 - |r|), which measures how much work a correlation r makes."""
     both = min(abs(correlation), _ALIGNED)
     return (1.0 + both) / (1.0 - both)
@@ -86,8 +86,8 @@ def _along_lines(
     i, j, _, _ = places
     if i == j or parts[j, 1] == 0.0 or abs(correlation) < rule[6]:
         return False
-    kappa = _turned(parts, places, correlation, np.empty((4, 4)))
-    return _odds(kappa) < _MOST_WORK * math.sqrt(_odds(correlation))
+    kappa = _write_coefficients(parts, places, correlation, np.empty((4, 4)))
+    return _work_factor(kappa) < _MOST_WORK * math.sqrt(_work_factor(correlation))
 
 
 def _points_of_meeting(
@@ -260,7 +260,7 @@ def _across(
     several = _most_kinks(own)
     kinks = np.empty((4, several))
     _write_kinks(own, kinks)
-    kappa = _turned(parts, places, correlation, rows)
+    kappa = _write_coefficients(parts, places, correlation, rows)
     of_t, of_zeta, tables = np.empty((4, 3)), np.empty((4, 3)), np.empty((2, several * _TABLE))
     _seen_from_lines(rows, kappa, of_t, of_zeta)
     for a in range(2, 4):

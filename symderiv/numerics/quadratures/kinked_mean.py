@@ -159,7 +159,7 @@ def _panels(
     return used
 
 
-def _average(
+def _gaussian_average(
     kind: int,
     mean: float,
     width: float,
@@ -176,7 +176,7 @@ def _average(
     return total
 
 
-def _averages(
+def _average_grids(
     kind: int, mean: float, width: float, spread: float, rule: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Return smoothed values of a factor on grids, and their cell.
@@ -196,11 +196,11 @@ def _averages(
         middle = kinks[k] if thin else mean
         for n in range(2 * half + 1):
             place = middle + (n - half) * cell
-            values[k, n] = _average(kind, place, width, rule, layers, nodes, weights)
+            values[k, n] = _gaussian_average(kind, place, width, rule, layers, nodes, weights)
     return values, cell
 
 
-def _averaged(
+def _average_from_grids(
     kind: int,
     mean: float,
     shift: float,
@@ -242,7 +242,7 @@ def _kinked_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _T
     count = _with_layers(layers, count, kinks2, b2, l21, l22, rule)
     total = 0.0
     for n1 in range(_panels(layers, count, max(l11, abs(l21)), rule, t1, w1)):
-        smooth = _average(kind_2, b2 + l21 * t1[n1], l22, rule, layers, t2, w2)
+        smooth = _gaussian_average(kind_2, b2 + l21 * t1[n1], l22, rule, layers, t2, w2)
         total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * smooth
     return total
 
@@ -306,7 +306,7 @@ def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> flo
     t1, w1, t2, w2 = np.empty(_SITES), np.empty(_SITES), np.empty(_SITES), np.empty(_SITES)
     t3, w3 = np.empty(_SITES), np.empty(_SITES)
     spread = rule[2] * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43)
-    averages, cell = _averages(kind_4, b4, l44, spread, rule)
+    averages, cell = _average_grids(kind_4, b4, l44, spread, rule)
     sphere = rule[2] * rule[2]
     total = 0.0
     count = _layers_of_first(layers, kinds, triangle, b, rule)
@@ -327,7 +327,7 @@ def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> flo
                 if radius2 + t3[n3] * t3[n3] > sphere:
                     continue
                 shift = shift4 - b4 + l43 * t3[n3]
-                smooth = _averaged(kind_4, b4, shift, l44, averages, cell, rule)
+                smooth = _average_from_grids(kind_4, b4, shift, l44, averages, cell, rule)
                 inner += w3[n3] * quadrature_factor(kind_3, shift3 + l33 * t3[n3]) * smooth
             middle += w2[n2] * quadrature_factor(kind_2, shifts[0] + l22 * t2[n2]) * inner
         total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * middle

@@ -171,7 +171,7 @@ def test_the_proof_leaves_no_place_out(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("terms", [1, 2, 4])
 def test_the_fits_that_are_kept_are_those_that_are_made(terms: int, of: str) -> None:
     """And no other number of error functions close by is better."""
-    kept, fit = erf_fits._shipped()[of][terms - 1], erf_fits.made(terms, of)
+    kept, fit = erf_fits._shipped()[of][terms - 1], erf_fits.fitted(terms, of)
     assert kept.largest == pytest.approx(fit.largest, rel=1e-9)
     assert kept.terms == [pytest.approx(each, rel=1e-12) for each in fit.terms]
     grid = [erf_fits.RANGE * j / 160 for j in range(161)]

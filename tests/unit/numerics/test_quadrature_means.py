@@ -389,8 +389,8 @@ def test_the_average_over_the_last_variable(mean: float, width: float) -> None:
     expected = mean_distance(mean - PLACES[0], width)
     # the field's own mean and what the others add to it
     for own in (0.0, 0.4):
-        values, cell = kinked._averages(0, own, width, 3.0, KINKED_RULE)
-        found = kinked._averaged(0, own, mean - own, width, values, cell, KINKED_RULE)
+        values, cell = kinked._average_grids(0, own, width, 3.0, KINKED_RULE)
+        found = kinked._average_from_grids(0, own, mean - own, width, values, cell, KINKED_RULE)
         assert found == pytest.approx(expected, abs=1e-6)
 
 

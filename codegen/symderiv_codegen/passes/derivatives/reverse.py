@@ -44,7 +44,7 @@ from symderiv_codegen.ir.tables import TableTerm
 from symderiv_codegen.ir.templates import TemplateFunction
 from symderiv_codegen.ir.walk import array_name, calls_of, range_symbol, subexpressions
 from symderiv_codegen.passes.derivatives.tangent import (
-    BEHIND,
+    RATE_SUFFIX,
     ExpressionRates,
     slopes_of,
     straight,
@@ -95,7 +95,7 @@ def _slope(function: Function, place: int, extension: Extension) -> Function:
     if isinstance(function, TemplateFunction):
         slope = slopes_of(function)[place]
         return ScalarFunction(**common, arguments=function.arguments, definitions=(), value=slope)  # type: ignore[arg-type]
-    one = {sp.Symbol(f"{argument}{BEHIND}", real=True): sp.S.One}
+    one = {sp.Symbol(f"{argument}{RATE_SUFFIX}", real=True): sp.S.One}
 
     def by_argument(given: ScalarFunction | TableTerm) -> dict[str, object]:
         definitions, value = straight((argument,), given, extension)
@@ -115,10 +115,10 @@ def _by_slopes(expression: sp.Expr) -> sp.Expr:
     """
     found: dict[sp.Basic, sp.Basic] = {}
     for call in subexpressions(expression):
-        if isinstance(call, AppliedUndef) and call.func.__name__.endswith(BEHIND):
+        if isinstance(call, AppliedUndef) and call.func.__name__.endswith(RATE_SUFFIX):
             size = len(call.args) // 2
             arguments, rates = call.args[:size], call.args[size:]
-            name = call.func.__name__.removesuffix(BEHIND)
+            name = call.func.__name__.removesuffix(RATE_SUFFIX)
             found[call] = sp.Add(
                 *(
                     _by_slopes(rate) * sp.Function(f"{name}{_SLOPE}{n + 1}")(*arguments)

@@ -30,7 +30,7 @@ from symderiv_codegen.ir.templates import TemplateFunction
 from symderiv_codegen.ir.walk import array_name, calls_of, subexpressions
 from symderiv_codegen.passes.derivatives.writing_out import with_sums_written_out
 
-BEHIND = "_tangent"
+RATE_SUFFIX = "_tangent"
 """The suffix of names of rates."""
 
 
@@ -112,7 +112,7 @@ def as_stated(procedure: Procedure) -> Procedure:
 
 
 def _rate_of(array: Array) -> Array:
-    return Array(array.name + BEHIND, array.shape, f"rate of {array.name}", array.symmetric)
+    return Array(array.name + RATE_SUFFIX, array.shape, f"rate of {array.name}", array.symmetric)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class ExpressionRates:
         if isinstance(node, sp.Indexed):
             name = array_name(node)
             known = name in self.changing
-            return sp.IndexedBase(name + BEHIND)[node.indices] if known else sp.S.Zero
+            return sp.IndexedBase(name + RATE_SUFFIX)[node.indices] if known else sp.S.Zero
         if isinstance(node, sp.Symbol):
             return _symbol(node) if str(node) in self.changing else sp.S.Zero
         if not node.args or node.is_number or isinstance(node, sp.KroneckerDelta):
@@ -174,7 +174,7 @@ class ExpressionRates:
         if all(rate == 0 for rate in rates):
             return sp.S.Zero
         if isinstance(node, AppliedUndef):
-            return sp.Function(node.func.__name__ + BEHIND)(*node.args, *rates)
+            return sp.Function(node.func.__name__ + RATE_SUFFIX)(*node.args, *rates)
         slopes = self._slopes(node)
         return sp.Add(*(s * r for s, r in zip(slopes, rates, strict=True) if r != 0))
 
@@ -205,7 +205,7 @@ def _known_slopes(
 
 
 def _symbol(symbol: sp.Symbol) -> sp.Symbol:
-    return sp.Symbol(f"{symbol}{BEHIND}", real=True)
+    return sp.Symbol(f"{symbol}{RATE_SUFFIX}", real=True)
 
 
 def slopes_of(function: TemplateFunction) -> tuple[sp.Expr, ...]:
@@ -224,7 +224,7 @@ def slopes_of(function: TemplateFunction) -> tuple[sp.Expr, ...]:
 def _function(function: Function, extension: Extension) -> Function:
     size = len(function.arguments)
     common = {
-        "name": function.name + BEHIND,
+        "name": function.name + RATE_SUFFIX,
         "arguments": (*function.arguments, *map(_symbol, function.arguments)),
         "doc": f"Rate of {function.name}.",
         "latex": "",
@@ -304,7 +304,7 @@ class _Derived:
         found: list[Function] = []
         used: dict[str, Function] = {}
         for function in reversed(self._program.functions):
-            if function.name + BEHIND in wanted:
+            if function.name + RATE_SUFFIX in wanted:
                 rate = _function(function, self._program.extension)
                 wanted |= {c.func.__name__ for each in rate.expressions for c in calls_of(each)}
                 found.insert(0, rate)
@@ -330,7 +330,7 @@ class _Derived:
         held = tuple(a for a in local if a.name in written and a not in outputs)
         doc = f"{procedure.doc[:-1]}: rates along a direction."
         again = sum(known == name for known, _ in self._known)
-        label = name if name == self._program.right_hand_side else name + BEHIND
+        label = name if name == self._program.right_hand_side else name + RATE_SUFFIX
         label += f"_{again + 1}" * bool(again)
         inputs = (*procedure.inputs, *map(_rate_of, moving))
         found = self._known[key] = Procedure(label, doc, inputs, outputs, held, body)
@@ -360,8 +360,8 @@ class _Derived:
         yield replace(step, when=when)
         if moving or when != step.when or {a.name for a in procedure.outputs} & set(outputs):
             changing |= set(outputs)
-            rates = (given[array.name] + BEHIND for array in moving)
-            arguments = (*given.values(), *rates, *(name + BEHIND for name in outputs))
+            rates = (given[array.name] + RATE_SUFFIX for array in moving)
+            arguments = (*given.values(), *rates, *(name + RATE_SUFFIX for name in outputs))
             yield Call(self.procedure(called.name, moving).name, arguments, when=when)
 
     def _needed(
