@@ -21,7 +21,7 @@ from flint import arb, arb_mat
 
 from symderiv.foundation.files import write_whole
 
-__all__ = ["MOST_TERMS", "RANGE", "SLOPE", "SQUARE", "ErfFit", "fits", "made"]
+__all__ = ["MOST_TERMS", "RANGE", "SLOPE", "SQUARE", "ErfFit", "fits", "fitted"]
 
 SLOPE, SQUARE = "slope", "square of the slope"
 """The functions that are approximated, sech² and sech⁴."""

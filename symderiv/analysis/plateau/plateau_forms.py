@@ -65,7 +65,7 @@ from symderiv.analysis.symmetric import (
     V,
     linearised,
 )
-from symderiv.gaussian.forms.surds import AlgebraFrame, with_split_roots, positive_root, tidy
+from symderiv.gaussian.forms.surds import AlgebraFrame, positive_root, tidy, with_split_roots
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.learning_equations import LearningEquations
 
