@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from symderiv.api.results.runs.grids import MapMade, SweepMade
 from symderiv.api.results.runs.run_asked import RunAsked
 from symderiv.foundation.errors import InputError, check_one_of, warn_caller
-from symderiv.foundation.named_arguments import taken, taking
+from symderiv.foundation.named_arguments import public_methods, taken, taking
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.system import stated_system
 from symderiv.system.stated_system import Spacing, asked_times
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from symderiv.system.system_trajectory import SystemRun
 
 
+@public_methods
 class System(stated_system.StatedSystem):
     __doc__ = stated_system.StatedSystem.__doc__
 

@@ -13,6 +13,7 @@ from symderiv.formula.definitions import expanded
 from symderiv.formula.known_functions import FUNCTIONS
 from symderiv.formula.reader import quoted, read, to_text
 from symderiv.foundation.errors import FormulaError
+from symderiv.foundation.named_arguments import public
 from symderiv.foundation.nearest import did_you_mean
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Activation:
         return self.expression.subs(sp.Symbol("x", real=True), sp.sympify(value))
 
 
+@public
 def activation(text: str) -> Activation:
     """Return the activation that a user means by a name or by a formula in ``x``.
 

@@ -133,6 +133,10 @@ def _explained(
     """Return an InputError that explains which arguments of a call are wrong."""
     parameters = inspect.signature(function).parameters
     call = function.__qualname__.removesuffix(".__init__").rpartition("<locals>.")[2]
+    if values and "self" in parameters:
+        # the class that the user knows may have the method from a base
+        cls = type(values[0]).__name__
+        call = cls if function.__name__ == "__init__" else f"{cls}.{function.__name__}"
     names = [name for name in parameters if name not in ("self", "cls")]
     own = getattr(function, "__globals__", {}).get(call)
     listed = getattr(own, "__signature__", None) if isinstance(own, type) else None
@@ -147,7 +151,11 @@ def _explained(
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
     ]
     if len(values) > len(positional):
-        by_name = [name for name in names if name not in positional]
+        by_name = [
+            "NAME" if each.kind is each.VAR_KEYWORD else name
+            for name, each in parameters.items()
+            if name not in positional
+        ]
         count = len([n for n in positional if n in names])
         taken = f"{count or 'no'} argument{'s' * (count != 1)}"
         if not by_name:

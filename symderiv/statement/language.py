@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from symderiv.foundation.errors import InputError, NotClosed, ShapeError
+from symderiv.foundation.named_arguments import public_methods
 from symderiv.statement.batches import BatchMean, of_one_example
 from symderiv.statement.register import Latent, Mean, Symbols
 from symderiv.statement.stated_problem import (
@@ -52,6 +53,7 @@ class Scalars(np.ndarray):
         return np.ndarray.__eq__(self, other)
 
 
+@public_methods
 class Language:
     """All declarations and statements of a learning problem, line by line.
 

@@ -16,6 +16,7 @@ import sympy as sp
 
 from symderiv.formula.exact_entries import without_floats
 from symderiv.foundation.errors import InputError, NotClosed, ShapeError
+from symderiv.foundation.named_arguments import public
 
 
 def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
@@ -429,6 +430,7 @@ class Batch(FreshInput):
 Atom = SlowVector | FreshInput
 
 
+@public
 def norm2(vector: VectorExpression) -> sp.Expr:
     """Return the squared norm of a vector expression.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from symderiv.foundation.errors import InputError, warn_caller
+from symderiv.foundation.named_arguments import public_methods
 from symderiv.foundation.progress import following
 from symderiv.statement.language import Language
 
@@ -25,6 +26,7 @@ _TOLERANCE = 1e-9  # the default of runs
 Spacing = Literal["log", "linear"]
 
 
+@public_methods
 class StatedSystem(Language):
     """A learning problem, stated line by line.
 

@@ -105,3 +105,21 @@ def test_what_does_not_close_is_refused_by_its_average(name: str) -> None:
     assert error.average
     assert "\n" not in str(error)
     assert len(str(error)) < 900
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (lambda P: P.solve(end=1), "initial: is missing; System.solve needs it: initial=…"),
+        (lambda P: P.observe("e", 1), "System.observe takes no arguments without a name; write"),
+        (lambda P: P.vectors("w", fix=True), "not an argument of System.vectors; did you mean fix"),
+        (lambda _: sd.System(ordr="full"), "not an argument of System; did you mean order?"),
+        (lambda P: P.inputs("x", 1, 2, 3, 4, 5, 6, 7), "System.inputs takes 6 arguments, not 8"),
+    ],
+)
+def test_calls_with_wrong_arguments_are_answered_in_a_line(
+    call: Callable[[sd.System], object], line: str
+) -> None:
+    with pytest.raises(sd.InputError) as refusal:
+        call(sd.System())
+    assert line in str(refusal.value)
