@@ -1,4 +1,4 @@
-"""Where the boxes of a sweep are computed: in this process, in several, or on a cluster.
+"""The computation of a sweep's boxes: in this process, in several, or on a cluster.
 
 Results return to the one process that writes. Only a few boxes per worker are in progress, so that
 memory does not depend on the size of the sweep.
