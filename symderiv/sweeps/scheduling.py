@@ -64,7 +64,7 @@ class Jobs(Protocol):
     def __iter__(self) -> Iterator[Job]: ...
 
     def progress(self, in_box: int = 0) -> tuple[DetailedTask, float]:
-        """Return the task and the finished fraction, with so many points of the current box."""
+        """Return the task and the finished fraction; ``in_box`` points of the current box count."""
 
 
 class Workplace:

@@ -1,9 +1,9 @@
-"""Statements as a paper's file writes them, and the same in full.
+"""Statements with abbreviations, as in a paper's file, and their full form.
 
-A file may say once what stands in many statements: names for parts of expressions (``[let]``),
-the ranges of indices (``[indices]``), the indices of quantities (``[shapes]``, with which
-``Q == P`` is entry by entry), and a correction as what is to be changed in the print. In full,
-every name stands for itself and every sum has its range, which is what is tried, mutated and shown.
+A file may define once what many statements share: names for parts of expressions (``[let]``), the
+ranges of indices (``[indices]``), the indices of quantities (``[shapes]``, with which ``Q == P`` is
+entry by entry), and it may give a correction as changes of the print. In the full form, every name
+stands for itself and every sum has its range; this form is tried, mutated and shown.
 """
 
 from __future__ import annotations

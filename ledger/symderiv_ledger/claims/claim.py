@@ -127,7 +127,7 @@ class Conventions:
 
     Args:
         assumed: The assumptions in words.
-        points: The points under each convention, by what it says in words.
+        points: The points under each convention, by the convention in words.
     """
 
     assumed: str
@@ -259,8 +259,8 @@ class Printed:
         latex: One text per display.
         reading: ``"printed"``, or ``"reconstructed"`` where the source could not be read surely.
         section: Where in the paper.
-        code: Where it stands if it is public code; there is no LaTeX then, and what stands there
-            is said by the statements of the claims.
+        code: The place of the formula if it is public code; there is no LaTeX then, and the
+            statements of the claims say what it is.
     """
 
     latex: tuple[str, ...]

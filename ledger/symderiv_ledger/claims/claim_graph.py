@@ -1,11 +1,10 @@
-"""Dependences of claims on one another, read off their texts: the edges of a paper's graph.
+"""The graph of a paper's claims: which claim uses which, read from their texts.
 
-An edge is one of these, and says which: the claim names an equation in what it takes as given (or
-another part of its own), in its regime, in what its names stand for or what it rests on; an
-abbreviation in its statement is
-what an earlier claim says something is equal to; a quantity in its statement is what an earlier
-claim defines (``:=``) whose points come from the same module; or its file says so with the key
-``uses``.
+An edge has one of these reasons, which it states: the keys ``given`` (also for other parts of the
+same equation), ``regime``, ``where`` or ``rests_on`` of the claim name an equation; its statement
+has an abbreviation that an earlier claim equates with something; its statement has a quantity that
+an earlier claim with points from the same module defines (``:=``); or its key ``uses`` lists the
+other claim.
 """
 
 from __future__ import annotations

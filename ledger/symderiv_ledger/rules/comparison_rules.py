@@ -70,7 +70,7 @@ class Pair:
     right: Any
 
     def fails(self, points: int, error: float | None, summary: str) -> Tested:
-        """Return a failed test of so many points, of which this pair is the counterexample."""
+        """Return a failed test of so many points with this pair as the counterexample."""
         sides = {"left": _shown(self.left), "right": _shown(self.right)}
         return Tested(False, points, error, summary, {"point": self.where, **sides})
 

@@ -146,7 +146,7 @@ def _errors(problem: ExactLinear, decayed: Balls) -> Balls:
 def _agreed(
     problem: ExactLinear, alpha: list[Fraction], method: str, digits: int, working: int | None
 ) -> tuple[Agreed, str]:
-    """Return two computations of rates, weights and errors, and why with so many digits.
+    """Return two computations of rates, weights and errors, and the reason for their digits.
 
     The method of moments gives no rates and weights.
     """

@@ -79,7 +79,7 @@ def settle(
             of the run.
 
     Returns:
-        the state that was integrated, its run, and what was compressed, None for nothing.
+        the state that was integrated, its run, and the compression, None if there was none.
     """
     most = int(_WORTH * state.L) if mode == "auto" else state.L - 1
     nodes = _FIRST_NODES

@@ -477,7 +477,7 @@ def _joined(parts: list[FlatResult]) -> FlatResult:
 
 
 def _seen(law: Law, copies: int, size: int) -> np.ndarray:
-    """Return the probability of a law and what it sees: places and factors in all copies.
+    """Return a law's probability, then places and factors of what it sees, in all copies.
 
     The copies are the state and the derivatives that follow it.
     """

@@ -18,7 +18,7 @@ from symderiv.integrate.flows.sensitivities import Direction, VariedRun, directi
 from symderiv.storage.run_files import BY
 
 _LONGER = 5
-# events are looked for at so many times per interval of a run, and at least so many in all
+# number of times per interval of a run at which events are looked for, and least number in all
 _BETWEEN, _LOOKED_AT = 16, 200
 
 
@@ -178,7 +178,7 @@ class Followed(ABC):
         """Return a run with the events and derivatives that were asked for.
 
         Args:
-            wanted: What is asked for.
+            wanted: The events and derivatives asked for, and the event that ends the run.
             run_at: The function that integrates, at given times or with None at those of the
                 problem.
 

@@ -146,7 +146,7 @@ class SteppedRun:
         return int(self.way["accepted"] + self.way["rejected"])
 
     def advance(self, steps: int) -> None:
-        """Make at most so many steps, accepted and rejected."""
+        """Make at most this number of steps, accepted and rejected."""
         method = KINDS[int(self.way["kind"])]
         if method not in self._steppers:
             self._steppers[method] = stepper_for(self._problem.rhs, method)

@@ -48,7 +48,7 @@ class LaneResults:
 
     @classmethod
     def of(cls, runs: Sequence[FlatResult], times: int, seconds: float) -> Self:
-        """Return results made of single runs over so many times; their errors are unknown."""
+        """Return results with ``times`` times made of single runs; their errors are unknown."""
         states = np.zeros((len(runs), times, runs[0].last_state.size))
         for number, run in enumerate(runs):
             states[number, : run.reached] = run.results

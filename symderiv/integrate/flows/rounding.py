@@ -47,7 +47,7 @@ def shaken(flow: Any, result: FlatResult, size: float, seed: int) -> Any:
     exchanges = list(_exchanges(flow, result))
     rows = np.vstack([flow.begin, result.results, result.last_state])
 
-    # the same for further fields of a rule and, below, for v
+    # change v and further fields; entries that exchanges of units map to each other change alike
     largest = np.max(np.abs(rows), axis=0)
     moved = [_indices(flow, "state", begin.size, *each) for each in exchanges]
     noise = rng.standard_normal(begin.size)[orbits(begin.size, moved)]

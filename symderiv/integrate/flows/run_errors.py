@@ -43,7 +43,7 @@ _ALONE = 2.0
 # Rounding errors are below three quarters of the difference to a worse run, whose start is changed
 # by twice the equivalent of rounding.
 _ROUNDED = 0.75
-# A difference so many times larger than the steps explain is due to rounding.
+# A difference larger by this factor than the steps explain is due to rounding.
 _BY_ROUNDING = 200.0
 # If rounding errors are above this part of the tolerance asked for, smaller steps hardly help.
 _HOPELESS = 0.5

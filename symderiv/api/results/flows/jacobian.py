@@ -164,7 +164,7 @@ def _mode(vector: np.ndarray[Any, Any], names: list[str]) -> dict[str, Any]:
 
 
 def jacobian_at(point: JacobianPoint, digits: int) -> Jacobian:
-    """Return the derivatives at a point, with so many digits."""
+    """Return the derivatives at a point, with this number of digits."""
     check_digits(digits)
     along = point.in_doubles() if digits <= _DOUBLE else point.with_digits(digits)
     still = np.zeros(point.moving.size)
