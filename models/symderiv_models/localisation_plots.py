@@ -27,7 +27,7 @@ _FRAME, _DPI = (6.4, 3.6), 90
 
 
 def field_axes(found: Any, ax: Axes | None = None) -> Axes:
-    """Return fields of all runs and units, each turned so that its centre is in the middle.
+    """Draw the fields of all runs and units, each turned so that its centre is in the middle.
 
     Args:
         found: a :class:`~symderiv.api.results.runs.localise.Localisation`.
@@ -88,7 +88,7 @@ def animation(found: Any) -> str:
     with mpl.rc_context({"animation.embed_limit": 50}):
         player = moving.to_jshtml(default_mode="once")
     plt.close(figure)
-    # the buttons' icons are a font from elsewhere; a page that stands alone has letters
+    # the icons of buttons need a font from another site; letters work on a page alone
     player = re.sub(r"<link[^>]*>", "", player)
     for name, letter in _BUTTONS.items():
         player = re.sub(rf'<i class="fa fa-{name}[^"]*">\s*</i>', letter, player)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def models_axes(record: Mapping[str, Any], ax: Axes | None) -> Axes:
-    """Return one point per model, test and training error."""
+    """Draw test and training error of each model as points."""
     axis = new_axes(ax)
     names = list(record["errors"])
     for index, (key, label) in enumerate(

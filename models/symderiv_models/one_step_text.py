@@ -19,9 +19,7 @@ MODEL_NAMES = {
 
 
 def one_step_summary(title: str, record: Mapping[str, Any]) -> Summary:
-    """Return the errors with their standard errors, the paired differences, and what they rest
-    on.
-    """
+    """Return the errors with standard errors, paired differences, and details of the models."""
     keys = record["setting"]
     setting = (
         f"{keys['activation']}, {keys['task']}, n = {keys['n']}, m = {keys['m']}, k = {keys['k']}, "
@@ -58,7 +56,7 @@ def _estimate(found: Mapping[str, Any]) -> str:
 
 
 def _share(found: Mapping[str, Any], whole: float) -> str:
-    """Return a difference in per cent."""
+    """Return a difference as a percentage of a whole, with its standard error."""
     text = f"{100 * found['mean'] / whole:+.2f}"
     if found["standard_error"] is not None:
         text += f" ± {100 * found['standard_error'] / whole:.2f}"

@@ -10,17 +10,17 @@ inertia there are
 
 .. math:: \#\{p_i < z\} + \pi\big(F(z)\big) - \pi\big(S^{-1}\big)
 
-eigenvalues below z, π the number of positive ones: each root is known to lie between two poles and
-which eigenvalue of F vanishes there, so none is missed or found twice. It is kept as its distance
-from the nearer pole (or from 0), and differences of poles are formed first, so nothing cancels
-however close roots and poles are. With y_i = u_i n_c/(p_i - z), F n = 0, |n| = 1, an eigenvector is
-y over the root of the slope Σ_i y_i² of the eigenvalue of F.
+eigenvalues below z, where π counts positive eigenvalues. So it is known between which poles each
+root lies, and which eigenvalue of F vanishes there, and none is missed or found twice. A root is
+kept as its distance from the nearer pole (or from 0), and differences of poles are formed first, so
+that nothing cancels however close roots and poles are. With y_i = u_i n_c/(p_i - z), F n = 0, |n| =
+1, an eigenvector is y over the root of the slope Σ_i y_i² of the eigenvalue of F.
 
 A matrix diag(d) - b cᵀ with a_k = b_k c_k > 0 is similar to the one with one class, u² = a and
 S = -1; its equation is Σ a_k/(d_k - s) = 1.
 
-In doubles: :func:`low_rank_spectrum`. Balls that enclose the roots, one class:
-:func:`secular_roots`.
+:func:`low_rank_spectrum` computes in doubles, and :func:`secular_roots` encloses the roots in
+balls, for one class.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ Floats = npt.NDArray[np.float64]
 
 all_roots = Linked("symderiv.analysis.low_rank_loops", "all_roots", shipped=True)
 
-#: More are refused: finding all rates takes a quarter of a minute.
+#: Largest number of eigenvalues; finding all rates then takes a quarter of a minute.
 MAX_EIGENVALUES = 20_000
 
 
 def check_count(eigenvalues: int) -> None:
-    """Refuse more eigenvalues than can be treated, before they are made.
+    """Refuse more eigenvalues than can be treated, before their arrays are made.
 
     Raises:
         InputError: the rates of so many would take too long.
@@ -69,11 +69,11 @@ class LowRankSpectrum:
 
     Attributes:
         value: shape (n,), relative error a few units in the last place for given poles and squares;
-            the lowest, where it is near 0 and all poles are positive, to that over F(0).
-        origin: the pole from which it is measured, or 0, shape (n,).
+            the error of the lowest is that over F(0) if it is near 0 and all poles are positive.
+        origin: the pole (or 0) from which the eigenvalue is measured, shape (n,).
         offset: value - origin, shape (n,), small relative error.
-        slope: the slope at the eigenvalue of F at its root: Σ_k a_k/(d_k - s)² for one class; shape
-            (n,).
+        slope: the derivative by z of F's eigenvalue at its root: Σ_k a_k/(d_k - s)² for one class;
+            shape (n,).
         moment: Σ_c n_c Σ_i g_i/(p_i - value) for the m given g, shape (m, n).
     """
 
@@ -85,7 +85,7 @@ class LowRankSpectrum:
 
     @property
     def projection(self) -> Floats:
-        """Inner products of normalised eigenvectors with vectors x, g = u x; shape (n, m).
+        """Inner products of normalised eigenvectors with m vectors x, g = u x, shape (n, m).
 
         The sign of an eigenvector is arbitrary but the same for all x.
         """
@@ -93,7 +93,7 @@ class LowRankSpectrum:
 
 
 def merged(pole: Floats, *columns: Floats) -> tuple[Floats, ...]:
-    """Poles in ascending order, equal ones once; the columns summed over equal poles."""
+    """Return poles in ascending order, equal ones once, with columns summed over equal poles."""
     unique, inverse = np.unique(pole, return_inverse=True)
     result: list[Floats] = [unique]
     for column in columns:
@@ -102,14 +102,17 @@ def merged(pole: Floats, *columns: Floats) -> tuple[Floats, ...]:
 
 
 def stability_gap(pole: Floats, strength: Floats) -> float:
-    """1 - Σ a_k/d_k, correctly rounded sum: positive exactly when all eigenvalues are (d > 0)."""
+    """Return 1 - Σ a_k/d_k with a correctly rounded sum.
+
+    It is positive exactly when all eigenvalues are (for d > 0).
+    """
     return math.fsum([1.0, *(-strength / pole)])
 
 
 def low_rank_spectrum(
     pole: Floats, square: Floats, coupling: Any, numerator: Floats
 ) -> LowRankSpectrum:
-    """Return all eigenvalues of diag(p) + U S Uᵀ, with the sums that projections are made of.
+    """Return all eigenvalues of diag(p) + U S Uᵀ, with the sums that give projections.
 
     Args:
         pole: p, different from each other in a class, shape (C, L), C = 1 or 2.
@@ -134,7 +137,7 @@ def low_rank_spectrum(
         for c in range(classes):
             matrices[1, c, c] = math.fsum([matrices[0, c, c], *(square[c] / pole[c])])
     bound = float(np.sum(np.abs(coupling)) * np.max(np.sum(square, axis=1))) * (1.0 + 1e-9)
-    # The slopes are summed with the first of the moments.
+    # One pass sums the slopes and the first of the moments.
     vectors = np.zeros((max(len(numerator), 1), classes, size))
     vectors[: len(numerator)] = np.take_along_axis(numerator, order[None], axis=2)
     rows = np.empty((3 + len(vectors), classes * size))
@@ -145,7 +148,7 @@ def low_rank_spectrum(
 
 
 def exponential_sum(times: Floats, rate: Floats, amplitude: Floats) -> Floats:
-    """Σ_j amplitude_j exp(-rate_j t), shape of ``times``, in blocks that fit into memory."""
+    """Return Σ_j amplitude_j exp(-rate_j t), shape of ``times``, in blocks that fit into memory."""
     sums = np.empty(times.size)
     block = max(1, 1_000_000 // max(rate.size, 1))
     for start in range(0, times.size, block):
@@ -168,8 +171,8 @@ def secular_roots(poles: Sequence[arb], strengths: Sequence[arb]) -> list[tuple[
         strengths: L numbers of one sign.
 
     Raises:
-        ToleranceError: strengths have different signs, poles are too close to be told apart, or a
-            root is not enclosed.
+        ToleranceError: strengths have different signs, poles are too close to be distinguished, or
+            a root is not enclosed.
     """
     positive = bool(strengths[0] > 0)
     if not all(bool(a > 0) if positive else bool(a < 0) for a in strengths):
@@ -184,7 +187,7 @@ def secular_roots(poles: Sequence[arb], strengths: Sequence[arb]) -> list[tuple[
     for j, (origin, offset) in enumerate(zip(starts.origin, starts.offset, strict=True)):
         near = int(np.searchsorted(doubles, origin))
         at_pole = near < len(poles) and doubles[near] == origin
-        # The root is below its pole, or above it.
+        # The root may be below its pole or above it.
         below = j if positive else j + 1
         roots.append(_root(poles, strengths, near if at_pole else None, float(offset), below))
     return roots
@@ -193,7 +196,10 @@ def secular_roots(poles: Sequence[arb], strengths: Sequence[arb]) -> list[tuple[
 def _root(
     poles: Sequence[arb], strengths: Sequence[arb], pole: int | None, distance: float, below: int
 ) -> tuple[arb, arb]:
-    """Return the root near a distance from a pole, or from 0, above so many, and the slope."""
+    """Return the root near a distance from a pole or from 0, and the slope there.
+
+    It is above ``below`` poles.
+    """
     zero = poles[0] * 0
     origin = zero if pole is None else poles[pole]
     gaps = [zero if k == pole else d - origin for k, d in enumerate(poles)]

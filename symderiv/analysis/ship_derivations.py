@@ -1,4 +1,4 @@
-"""Writes derivations of named activations that come with the package; ``make kernels`` does it."""
+"""Write the derivations of named activations that come with the package (``make kernels``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symderiv.lowering.programs import exported
 
 _ERF, _RELU = activation("erf"), activation("relu")
 
-#: Of plateaus, perfect learning and linear networks.
+#: Calls that derive plateaus, perfect learning and linear networks.
 ANALYSES: tuple[Call, ...] = (
     (perfect_learning, (_ERF.text,)),
     (matrix_texts, (_ERF.text, 1, 0)),
@@ -26,7 +26,7 @@ ANALYSES: tuple[Call, ...] = (
     *((kept_flow, (_RELU, noise, units)) for noise in (True, False) for units in (2, 3)),
     (linear_system, ()),
 )
-#: Of plain descent of equal activations whose means are known for any tolerance.
+#: Calls that derive programs of plain descent; the means of these activations need no tolerance.
 PROGRAMS: tuple[Call, ...] = tuple(
     call
     for name in ("erf", "relu", "linear")
@@ -41,7 +41,7 @@ PROGRAMS: tuple[Call, ...] = tuple(
 
 
 def digests() -> tuple[str, str]:
-    """Return those of the sources of analyses and of programs."""
+    """Return the digests of the sources of analyses and of programs."""
     codegen = package_folders("symderiv_codegen")
     return imports_digest(*MODULES), imports_digest(exported.__name__, also=codegen)
 

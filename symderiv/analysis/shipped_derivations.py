@@ -1,4 +1,4 @@
-"""Names the file of derivations of named activations, and the modules that they follow from.
+"""The file of shipped derivations of named activations, and the modules on which they depend.
 
 ``python -m symderiv.analysis.ship_derivations`` writes them.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-#: Results of functions of these modules by their calls.
+#: The results of functions of these modules, by their calls.
 SHIPPED: Final = Path(__file__).with_name("derivations.pickle")
 MODULES: Final = (
     "symderiv.analysis.late.perfect_learning",

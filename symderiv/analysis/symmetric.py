@@ -1,10 +1,10 @@
-r"""Symmetric reduction: sums over units collapse into classes of indices, symbolically in K and M.
+r"""Symmetric reduction: sums over units become sums over classes of indices, for symbolic K, M.
 
-In a state that does not change when units are permuted, an entry of an array depends only on which
-of its indices coincide. A sum over p of such entries is then a sum over the classes of p: p is one
-of the units that are named already, or none of them; the latter class has K - (named) members.
-What is collapsed here are the engine's own equations (``LearningEquations``); the
-means in them are evaluated by the Gaussian calculus at the covariance of the state.
+In a permutation-symmetric state an entry of an array depends only on which of its indices coincide.
+A sum over p of such entries is then a sum over the classes of p: p is one of the units that are
+named already, or none of them; the latter class has K - (named) members. Here the engine's own
+equations (``LearningEquations``) are reduced in this way; the means in them are evaluated by the
+Gaussian calculus at the covariance of the state.
 
 Two states are provided. In the *site-symmetric* one students are exchangeable among themselves and
 so are teachers: Q_ii = Q, Q_ij = C, R_in = R. In the *specialising* one (K = M) student i belongs
@@ -48,7 +48,7 @@ _INDICES = {
     "eigenvalue": "k",
     "weight": "k",
 }
-# Names of an entry whose units coincide and of one whose units differ.
+# Symbols of an entry whose units coincide and of one whose units differ.
 _NAMES = {
     "Q": ("Q", "C"),
     "R": ("R", "S"),
@@ -64,7 +64,7 @@ _NAMES = {
 
 @dataclass(frozen=True, order=True)
 class Unit:
-    """A unit of one network, as far as a permutation-symmetric state can tell it from others."""
+    """A unit of one network, as far as permutation-symmetric states distinguish units."""
 
     teacher: bool
     site: int
@@ -74,12 +74,12 @@ class SymmetricState:
     """A permutation-symmetric state of students and teachers.
 
     Args:
-        equations: The engine's equations; their activations decide the means.
-        paired: Whether student i belongs to teacher i (then K = M), the specialising ansatz.
+        equations: The engine's equations, whose activations determine the means.
+        paired: True for the specialising ansatz, in which student i belongs to teacher i (K = M).
     """
 
     def __init__(self, equations: LearningEquations, *, paired: bool) -> None:
-        # what is kept is read without the code that lowers means
+        # here, so that stored results are read without importing the code that lowers means
         from symderiv.lowering.means.mean_functions import Integrals
 
         self.equations = equations
@@ -93,7 +93,7 @@ class SymmetricState:
         return self.teachers if teacher else self.students
 
     def choices(self, teacher: bool, named: set[Unit]) -> Iterator[tuple[Unit, sp.Expr]]:
-        """Yield the classes of a summation index and how many members each has."""
+        """Yield the classes of a summation index with the number of members of each."""
         sites = sorted({u.site for u in named if self.paired or u.teacher == teacher})
         for site in sites:
             yield Unit(teacher, site), sp.Integer(1)
@@ -101,10 +101,10 @@ class SymmetricState:
         yield Unit(teacher, new), self.size(teacher) - len(sites)
 
     def same(self, first: Unit, second: Unit) -> bool:
-        """Return whether two units coincide (or belong together, in the specialising state)."""
+        """Return whether two units coincide, or belong together in the specialising state."""
         if first.teacher == second.teacher or self.paired:
             return first.site == second.site
-        return True  # one common value of all R_in, written with the first name
+        return True  # all R_in have one common value, written with the first symbol
 
     def entry(self, element: sp.Indexed, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
         """Return an array element in the symbols of the state."""
@@ -125,7 +125,7 @@ class SymmetricState:
         return value / (s.M - 1) if letter == "D" else value
 
     def covariance(self, first: Unit, second: Unit) -> sp.Expr:
-        """Return the covariance of the fields of two units."""
+        """Return the covariance of two units' fields."""
         if first.teacher and second.teacher:
             return T if first == second else D / (s.M - 1)
         if first.teacher or second.teacher:
@@ -133,7 +133,7 @@ class SymmetricState:
         return Q if first == second else C
 
     def mean(self, average: sp.Expr, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
-        """Return a mean of products of activations, by the Gaussian calculus at this covariance."""
+        """Return a mean of products of activations, by the Gaussian calculus at this state."""
         from symderiv.lowering.means.closed_means import ClosedMean, upper_triangle
         from symderiv.lowering.means.patterns import arrange
 
@@ -143,7 +143,7 @@ class SymmetricState:
             groups.setdefault(by_name[slot.index, slot.teacher], []).append(slot)
         arranged = arrange(list(groups.values()), self.equations.problem.same_activation)
         integral = self._integrals.integral(arranged.pattern)
-        # Mixtures of activations occur only where their tables are given.
+        # No mixtures of activations: these occur only where their tables are given.
         assert isinstance(integral, ClosedMean)
         fields = [by_name[slot.index, slot.teacher] for slot in arranged.representatives]
         entries = [self.covariance(fields[a], fields[b]) for a, b in upper_triangle(len(fields))]
@@ -157,7 +157,7 @@ class SymmetricState:
 
         Args:
             expression: Sums and products of array elements, Kronecker deltas and means.
-            units: The unit each free index stands for.
+            units: The unit that each free index denotes.
         """
         if isinstance(expression, sp.Sum):
             return self._sum(expression, units)
@@ -178,7 +178,7 @@ class SymmetricState:
         teacher = index in s.TEACHERS
         if not teacher and index not in s.STUDENTS:
             return sp.Sum(self.collapsed(body, units), (index, lower, upper))
-        # Units that do not occur need not be told apart.
+        # Units that do not occur need not be distinguished.
         scope = {key: unit for key, unit in units.items() if body.has(key)}
         return sp.Add(
             *(
@@ -190,23 +190,25 @@ class SymmetricState:
 
 
 LENGTH = sp.Symbol("length", positive=True)
-"""The first student's field is this multiple of the others'."""
+"""The ratio of the first student's field to those of the others."""
 FIRST = Unit(False, 0)
 _STUDENT = sp.Symbol("x1", real=True)
 
 
 class CollinearState(SymmetricState):
-    """Students with one common field x = c u, u the sum of the teachers' fields, the first of them
-    longer by the factor ``LENGTH``; covariances are written in Q = E[x²], R = E[x y_n], T and D.
+    """Students with one common field x = c u, of which the first is longer by ``LENGTH``.
+
+    Here u is the sum of the teachers' fields; covariances are written in Q = E[x²], R = E[x y_n], T
+    and D.
 
     At a site-symmetric fixed point of the O(η) flow all J_i are equal and lie along the sum of the
     teachers (see :mod:`symderiv.analysis.plateau.plateau_forms`). All student fields are then
     multiples of one Gaussian field, so means of products of student activations are means over
     that field alone: no singular correlation matrix occurs, also not for activations with a kink.
 
-    By the longer one the response of the gradients to a student that runs ahead of the rest is
-    found, also where the derivative with respect to the single overlaps does not exist (a kink
-    makes them depend on the root of Q_ii Q_jj - Q_ij²).
+    The longer student gives the response of the gradients to a student that runs ahead of the rest,
+    also where the derivative by the single overlaps does not exist (a kink makes them depend on the
+    root of Q_ii Q_jj - Q_ij²).
     """
 
     def __init__(self, equations: LearningEquations) -> None:
@@ -214,7 +216,7 @@ class CollinearState(SymmetricState):
         self._means: dict[sp.Expr, sp.Expr] = {}
 
     def choices(self, teacher: bool, named: set[Unit]) -> Iterator[tuple[Unit, sp.Expr]]:
-        """Yield those of the base class, with the first student always told apart."""
+        """Yield the classes of the base class, with the first student as one of its own."""
         if teacher:
             yield from super().choices(teacher, named)
             return
@@ -225,7 +227,7 @@ class CollinearState(SymmetricState):
         yield Unit(False, max(others, default=0) + 1), self.students - 1 - len(others)
 
     def mean(self, average: sp.Expr, units: Mapping[sp.Basic, Unit]) -> sp.Expr:
-        """Return a mean over the common student field and the fields of the teachers that occur."""
+        """Return a mean over the common student field and the fields of teachers that occur."""
         from symderiv.lowering.means.closed_means import X, almost_everywhere
 
         by_name = {(str(index), index in s.TEACHERS): unit for index, unit in units.items()}
@@ -295,12 +297,13 @@ class ReducedEquations:
     def mode_rates(
         self, places: Mapping[str, sp.Expr], order: int, factors: Mapping[str, sp.Expr]
     ) -> list[sp.Expr]:
-        """Return coefficients of a power of η in the rates of one eigenspace without weight decay.
+        """Return the coefficients of a power of η in an eigenspace's rates without weight decay.
 
         Args:
-            places: What stands for Q[k], C[k], R[k], S[k], T[k], D[k] and the eigenvalue, by name.
+            places: Expressions to be substituted for Q[k], C[k], R[k], S[k], T[k], D[k] and the
+                eigenvalue, by name.
             order: The power of η.
-            factors: What the rates of these letters are multiplied by, in this order.
+            factors: Factors of the rates by letter, in the order of the result.
         """
         rates = {
             letter: self.spectral[letter]
@@ -320,13 +323,13 @@ def linearised(
     values: Mapping[sp.Symbol, sp.Expr],
     slopes: Mapping[sp.Symbol, Sequence[sp.Expr]],
 ) -> tuple[sp.Matrix, sp.Matrix]:
-    """Return what rates of an eigenspace change by with its own deviation, and with that of all.
+    """Return the derivatives of an eigenspace's rates by its own deviation, and by that of all.
 
     Args:
-        rates: In the overlaps of the eigenspace and the gradients (or noise), n of them.
-        at_modes: Overlaps of the eigenspace at the fixed point, n of them.
-        values: Gradients there; those that are left out stay symbols.
-        slopes: Their derivatives there by the n order parameters.
+        rates: The n rates, in the overlaps of the eigenspace and the gradients (or noise).
+        at_modes: The n overlaps of the eigenspace at the fixed point.
+        values: The gradients at the fixed point; those that are left out stay symbols.
+        slopes: The derivatives of the gradients there by the n order parameters.
     """
     local = [[sp.diff(rate, own).xreplace(values) for own in at_modes] for rate in rates]
     forced = [
@@ -347,12 +350,13 @@ def linearised(
 def reduced_equations(
     equations: LearningEquations, *, paired: bool, noise: bool = True
 ) -> ReducedEquations:
-    """Return the engine's equations in a symmetric state.
+    """Return the engine's equations, reduced to a symmetric state.
 
     Args:
-        equations: What :func:`~symderiv.learning.derive_equations` gives.
-        paired: The specialising ansatz (K = M), or the site-symmetric one with any K and M.
-        noise: Whether the terms of second order in the learning rate are wanted (four-field means).
+        equations: The result of :func:`~symderiv.learning.derive_equations`.
+        paired: True for the specialising ansatz (K = M), False for the site-symmetric one with any
+            K and M.
+        noise: True includes the terms of second order in the learning rate (means of four fields).
 
     Raises:
         DivergentError: A mean does not exist for these activations.

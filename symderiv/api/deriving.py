@@ -135,7 +135,7 @@ def _problem(
     study: str | PathLike[str] | None,
     rule: dict[str, Any],
 ) -> Problem:
-    """Return the problem with these activations and this rule."""
+    """Return the problem with these activations and this learning rule."""
     changes = {key: value for key, value in rule.items() if value is not None}
     if study is not None:
         given = {"activation": activation, "teacher_activation": teacher_activation}

@@ -1,4 +1,4 @@
-"""One fixed point of a problem as a theorem that Coq proves."""
+"""One fixed point of a problem as a theorem for Coq."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def fixed_point_export(
     Args:
         study: The problem.
         to: The language, which must be Coq.
-        number: The place of the point in the catalogue of fixed points, from 1.
+        number: The number of the point in the catalogue of fixed points, from 1.
         output: The file; None writes nothing.
         force: Replace a file that symderiv did not write.
-        inputs: Files that are not replaced.
+        inputs: Files that must not be replaced.
 
     Raises:
         InputError: There is no such point.
@@ -57,7 +57,7 @@ def fixed_point_export(
 
 
 def _source(study: Study, number: int) -> str:
-    """Return the text of the file."""
+    """Return the text of the Coq file for a fixed point."""
     stated = StationaryFlow.of(study, None)
     points, _ = points_of(stated, _STARTS, None)
     if not 1 <= number <= len(points):

@@ -87,7 +87,7 @@ def open_file(
 
 
 def _of_netcdf(path: Path) -> Trajectory | Simulation | SystemRun | xarray.Dataset:
-    """Return the run, the simulation or the dataset in a file or a Zarr group."""
+    """Return the run, simulation or dataset in a netCDF file or a Zarr group."""
     variables, attributes = read_run(path)
     if attributes.get("kind") == KIND:
         return _system_run(path, variables, attributes)
@@ -101,7 +101,7 @@ def _of_netcdf(path: Path) -> Trajectory | Simulation | SystemRun | xarray.Datas
 
 
 def _is_run(folder: Path) -> bool:
-    """Return whether a Zarr group is a run that was saved, not the store of a sweep."""
+    """Return whether a Zarr group is a saved run rather than the store of a sweep."""
     try:
         attributes = json.loads((folder / "zarr.json").read_text())["attributes"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -111,7 +111,7 @@ def _is_run(folder: Path) -> bool:
 
 
 def _dataset(path: Path) -> xarray.Dataset:
-    """Return the dataset of a sweep, a map, an ensemble or of tasks, which draws itself."""
+    """Return the dataset of a sweep, map, ensemble or tasks, with its methods for drawing."""
     import xarray
 
     if path.is_dir():
@@ -123,7 +123,7 @@ def _dataset(path: Path) -> xarray.Dataset:
 
 
 def _system_or_ledger(path: Path) -> System | Verdicts:
-    """Return the statement in a file, or the ledger that it is."""
+    """Return the system or the ledger in a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -142,7 +142,7 @@ def _system_or_ledger(path: Path) -> System | Verdicts:
 def _system_run(
     path: Path, variables: dict[str, np.ndarray], attributes: dict[str, Any]
 ) -> SystemRun:
-    """Return the run of a system, with its statement."""
+    """Return the run of a system with its statement, from the variables of a file."""
     import xarray
 
     from symderiv.api.stated import System
@@ -183,7 +183,7 @@ def _ledger(path: Path) -> Verdicts:
 
 
 def _state(variables: dict[str, np.ndarray], at: int) -> State:
-    """Return the state at one of the times."""
+    """Return the state at the time with index ``at``; overlaps that were not kept are NaN."""
     L = variables["eigenvalue"].size
     P, K, M = variables["R"].shape
     unknown = {
@@ -212,7 +212,7 @@ def _common(path: Path, attributes: dict[str, Any]) -> dict[str, Any]:
         "wall_seconds": float(attributes["wall_seconds"]),
         "warnings": tuple(warnings.split("\n")) if warnings else (),
         "study_text": attributes["study"],
-        # files of versions before do not say it
+        # files of earlier versions do not have this attribute
         "by_default": str(attributes.get("by_default", "")),
         "student_activation": attributes["student_activation"],
         "teacher_activation": attributes["teacher_activation"],
@@ -272,7 +272,7 @@ def _trajectory(
 
 
 def _start(variables: dict[str, np.ndarray]) -> State | None:
-    """Return the start of a simulation; files of versions before do not keep it."""
+    """Return the initial state of a simulation; files of earlier versions do not have it."""
     if "initial_weights" not in variables:
         return None
     return unchecked_state(
@@ -288,7 +288,7 @@ def _start(variables: dict[str, np.ndarray]) -> State | None:
 
 
 def _further(variables: dict[str, np.ndarray], ending: str) -> dict[str, np.ndarray]:
-    """Return the further arrays of a learning rule, and derivatives."""
+    """Return the arrays that a learning rule adds, and the derivatives, of a file."""
     derivatives = {name: values for name, values in variables.items() if BY in name}
     rule = {
         name.removesuffix(ending): values

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result", "Trajectory", "Simulation")
 
 _GRID = ("time.end", "time.values", "time.points", "time.spacing")
-"""Keys by which calls are told where results are wanted."""
+"""Keys of the times at which calls give results."""
 _ACCURATELY = (*_GRID, "time.relative_tolerance", "time.absolute_tolerance")
 
 
@@ -125,7 +125,7 @@ class Problem(Shown):
     __signature__: ClassVar[inspect.Signature]
 
     _study: Study
-    # the file it was read from
+    # the file from which the problem was read
     _path: Path | None
 
     def __init__(
@@ -157,7 +157,7 @@ class Problem(Shown):
         raise AttributeError("a Problem does not change; use replace(…)")
 
     def __getattr__(self, name: str) -> Any:
-        # the values as given or by default, as problem.learning_rate
+        # given and default values are attributes, such as problem.learning_rate
         if name.startswith("_"):
             raise AttributeError(name)
         study: Study = self._study
@@ -510,7 +510,7 @@ class Problem(Shown):
         initial: Start | None,
         output: str | PathLike[str] | None,
     ) -> Result:
-        """Return a result that knows its problem, and warn of what is wrong with it."""
+        """Return a result that knows its problem; warn of its faults, and write it if asked."""
         result = replaced(
             result,
             by_default=study.by_default(
@@ -705,7 +705,7 @@ class Problem(Shown):
         return runs
 
     def _timed(self, arguments: Mapping[str, Any]) -> Study:
-        """Return the study at the times that arguments of a call ask for."""
+        """Return the study with the times that a call's arguments ask for."""
         keys = {key: arguments.get(argument_of(f"time.{key}")) for key in Time.model_fields}
         times = given(keys)
         if not times:
@@ -1301,11 +1301,11 @@ class Problem(Shown):
 
 
 def _python(value: Any, key: str = "") -> Any:
-    """Return a value as the text of a study can hold it; an expression of SymPy as its text."""
+    """Return a value in a form that a study's text can hold; SymPy expressions become texts."""
     symbols = getattr(value, "free_symbols", None)
     if symbols is not None:
         if "activation" in key and len(symbols) == 1:
-            (symbol,) = symbols  # any one is x
+            (symbol,) = symbols  # a single symbol counts as x
             value = value.subs(symbol, type(symbol)("x"))
         return str(value)
     if callable(value) and "activation" in key:
@@ -1320,10 +1320,10 @@ def _python(value: Any, key: str = "") -> Any:
 def _lists_of(
     over: Mapping[str, Sequence[Any] | str] | None, named: Mapping[str, Sequence[Any] | str]
 ) -> dict[str, Sequence[Any] | str]:
-    """Return the lists of values that a call got in a dictionary and by names, each by its key.
+    """Return the lists that a call got in a dictionary and as arguments, by key.
 
     Raises:
-        InputError: a key has no list, or is given twice.
+        InputError: the value of a key is not a list, or a key is given twice.
     """
     if over is not None and not isinstance(over, Mapping):
         raise InputError("must be a dictionary of lists; give over={key: […]}", argument="over")
@@ -1339,10 +1339,10 @@ def _lists_of(
 
 
 def _own_key(name: str) -> str:
-    """Return the key that an argument of the constructor is.
+    """Return the key of a study that corresponds to an argument of the constructor.
 
     Raises:
-        InputError: it is none, or one of the inputs or of a call.
+        InputError: no such key exists, or it belongs to the inputs or to a call.
     """
     table, _, key = study_key(name).partition(".")
     if table in STATED:
@@ -1361,13 +1361,13 @@ def _restored(tables: dict[str, Any], base: Path) -> Problem:
 
 
 def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables of the study that arguments of the constructor state."""
+    """Return the study's tables that the constructor's arguments state."""
     tables: dict[str, Any] = {table: {} for table in STATED}
     for name, value in arguments.items():
         if name in _NO_KEYS or value is None:
             continue
         table, _, key = _own_key(name).partition(".")
-        # a default is not given, so that a state file's weights need not agree with one
+        # defaults count as not given, so that weights of a state file need not agree with them
         if (
             f"{table}.{key}" not in _TOLD
             and plain(value) == TABLES[table].model_fields[key].default
@@ -1391,10 +1391,10 @@ def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _input_model(given: Any) -> Any:
-    """Return what was given as inputs as an input model; a symmetric matrix is their covariance.
+    """Return given inputs as an input model; a symmetric matrix is taken as their covariance.
 
     Raises:
-        InputError: it is neither a model nor a covariance.
+        InputError: the value is neither an input model nor a covariance.
     """
     if isinstance(given, InputModel | Mapping):
         return given
@@ -1424,15 +1424,15 @@ def _input_model(given: Any) -> Any:
 
 
 _NO_KEYS = frozenset({"self", "keys", "inputs", "tasks", "time", "simulation"})
-"""Names in the constructor that are no keys of a table."""
+"""Arguments of the constructor that are not keys of a table."""
 _TOLD = frozenset(
     {"training.learning_rate", *(f"initial.{key}" for key in TABLES["initial"].RECORDS)}
 )
-"""Keys whose defaults results tell of where nobody gave them."""
+"""Keys whose defaults are named in results if they were used."""
 
 
 def _whole_signature() -> inspect.Signature:
-    """Return the signature of the constructor, with every key in the order of the tables."""
+    """Return the constructor's signature with every key, in the order of the tables."""
     keys = {
         name: argument_of_key(TABLES, f"{table}.{name}")
         for table in STATED

@@ -15,7 +15,7 @@ from symderiv.foundation.outputs import Output
 
 
 class AskedKey(NamedTuple):
-    """A key of a study file that ``symderiv init`` asks for."""
+    """A key of a study file for which ``symderiv init`` asks, with the words of the question."""
 
     key: str
     words: str
@@ -32,7 +32,7 @@ QUESTIONS: Final = (
 
 
 def templates() -> dict[str, str]:
-    """Return the first line of every template of a study, by its name."""
+    """Return the first line of every study template, by the template's name."""
     folder = resources.files("symderiv.api").joinpath("templates")
     texts = {}
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
@@ -55,12 +55,12 @@ def study_from_template(
     Args:
         template: one of :func:`templates`; two-units when left out.
         output: the file; None writes nothing.
-        ask: called with the words of each of :data:`QUESTIONS` and what stands in the template;
-            gives what shall stand there.
+        ask: called with the words of each of :data:`QUESTIONS` and the template's value; returns
+            the new value.
         force: replace an existing file, whoever wrote it.
 
     Raises:
-        InputError: there is no such template, the file is there, or an answer is not acceptable.
+        InputError: there is no such template, the file exists, or an answer is not acceptable.
     """
     from symderiv.problem.study import parse_study
 
@@ -79,7 +79,7 @@ def study_from_template(
             text = _answered(text, question, ask)
     parse_study(text)
     if target is not None:
-        # a file to be edited has no seal
+        # without a seal, because users edit this file
         target.write_text(text, seal=False)
     record = {"template": template, "path": str(target.path) if target else "", "study": text}
     said = f"{target.path}\n" if target else text
@@ -87,7 +87,7 @@ def study_from_template(
 
 
 def _answered(text: str, question: AskedKey, ask: Callable[[str, str], str]) -> str:
-    """Return the text with the answer in place of what stands there; comments stay."""
+    """Return the text with an answer in place of the template's value; comments stay."""
     table, _, key = question.key.partition(".")
     pattern = rf"(\[{table}\][^\[]*?^{key} = )(\"[^\"\n]*\"|\S+)"
     line = re.search(pattern, text, re.MULTILINE)
@@ -107,8 +107,8 @@ def _answered(text: str, question: AskedKey, ask: Callable[[str, str], str]) -> 
 def study_schema() -> dict[str, Any]:
     """Return the JSON schema of study files, for editors: tables, keys, types, ranges and defaults.
 
-    It is made from the tables that check a study; what one key means for another is checked when
-    the study is read.
+    It is made from the tables that check a study. Conditions between keys are checked when the
+    study is read.
     """
     from pydantic.json_schema import GenerateJsonSchema
 
@@ -116,7 +116,7 @@ def study_schema() -> dict[str, Any]:
 
     class Schema(GenerateJsonSchema):
         def function_plain_schema(self, schema: Any) -> dict[str, Any]:
-            """Files of arrays: in a study file their names."""
+            """Return the schema of files of arrays: in a study file they are names."""
             return {"type": "string", "description": "a file, relative to the study"}
 
     tables = Study.model_json_schema(schema_generator=Schema, mode="validation")

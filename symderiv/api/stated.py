@@ -1,4 +1,4 @@
-"""``System`` with what belongs to rooms above the statement: runs, ensembles, sweeps and maps."""
+"""The class ``System`` with runs, ensembles, sweeps and maps, from rooms above the statement."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class System(stated_system.StatedSystem):
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
         followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
         wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
-        # what has no proof is refused before it is compiled and solved
+        # equations without a proof are refused before they are compiled and solved
         traced = traced_system(followed) if asked.certify else None
         run = followed.integrated(wanted, max_steps, progress)
         if traced is not None:
@@ -557,7 +557,7 @@ class System(stated_system.StatedSystem):
         return how.map(swept, quantity, keyed, curve=curve)
 
     def _observable(self, name: str | None) -> str:
-        """Return the name of an observable; the first that was stated without one."""
+        """Return the name of an observable; without one, that of the first that was stated."""
         observables = tuple(self.statement.observables)
         if not observables:
             raise InputError(
@@ -571,7 +571,7 @@ class System(stated_system.StatedSystem):
     def _swept(
         self, end: float | None, initial: Mapping[str, Any], solving: Mapping[str, Any]
     ) -> SweptSystem:
-        """Return the part that runs have in common, from arguments of ``solve``."""
+        """Return the settings that the runs of a grid share, from arguments of ``solve``."""
         from symderiv.sweeps.system_grid import SweptSystem
         from symderiv.system.system_ensembles import Wanted
 

@@ -1,4 +1,4 @@
-"""Sweeps as they are typed: texts of keys and values, and the files beside the store."""
+"""Sweeps as typed at a terminal: keys and values as texts, and files beside the store."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def swept(
     notice: Callable[[str], None],
     **how: Any,
 ) -> Sweep:
-    """:meth:`Problem.sweep` of texts ``key=values``, with a page and a netCDF file of it.
+    """Return :meth:`Problem.sweep` for texts ``key=values``, and write a page and a netCDF file.
 
     Args:
-        problem: what is swept.
+        problem: the problem that is swept.
         over: a key of the study and its values, or a range KEY=LOW:HIGH:COUNT or
             KEY=log:LOW:HIGH:COUNT; repeat it for a grid. Replaces the same key of the sweep table.
         page: also one page with all pictures.
@@ -44,7 +44,7 @@ def swept(
         if key in grid:
             raise InputError(f"{key} is given twice; give all its values at once", argument="over")
         grid[key] = values
-    # refused before anything is computed
+    # files that cannot be written are refused before anything is computed
     formats = ((page, "html"), (netcdf, "nc"))
     others = [
         None if path is None else Output(path, kind, inputs=problem.files, force=force)

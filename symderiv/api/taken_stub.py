@@ -1,7 +1,7 @@
-"""The arguments that calls take as ``**keys``, written out for editors and type checkers.
+"""A stub with the arguments that calls take as ``**keys``, for editors and type checkers.
 
-Python's ``help`` shows signatures that are made from the records of keys; editors, which do not run
-code, read the stub ``arguments/taken_keys.pyi``.
+Python's ``help`` shows signatures that are made from the records of keys. Editors do not run code
+and read the stub ``arguments/taken_keys.pyi`` instead.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ _CALLS: Final[dict[str, tuple[Callable[..., Any], Callable[..., Any]]]] = {
     "SimulateKeys": (Problem.simulate, Problem.simulate),
     "LocaliseKeys": (localise, localise),
 }
-"""The names of the tables, each with what shows the arguments and what takes them."""
+"""The names of the tables, each with the call that shows the arguments and the one that takes
+them."""
 _GRIDS: Final[dict[str, Callable[..., Any]]] = {
     "EnsembleKeys(GridKeys": Problem.ensemble,
     "SweepKeys(TimedGridKeys": Problem.sweep,
     "MapKeys(TimedGridKeys": Problem.map,
 }
-"""Tables of calls that also take lists of values for keys, each with the tables it extends."""
+"""Calls that also take lists of values for keys, by their tables with the tables these extend."""
 _HEAD: Final = '''"""Arguments that calls take by the records of keys.
 
 Written by ``symderiv generate --checked-in``; do not edit.
@@ -59,7 +60,7 @@ Values = Sequence[Any] | NDArray[Any]
 
 
 def stub_text() -> str:
-    """Return the stub: a dictionary of types for every call."""
+    """Return the text of the stub: a dictionary of types for every call."""
     classes = {f"{name}(TypedDict": _entries(*calls) for name, calls in _CALLS.items()}
     classes["GridKeys(TypedDict"] = _lists(*STATED, "data")
     classes["TimedGridKeys(GridKeys"] = _lists("time")
@@ -69,7 +70,7 @@ def stub_text() -> str:
 
 
 def write_stub(check: bool = False) -> bool:
-    """Bring the stub up to date, or only compare it; return whether it differed."""
+    """Bring the stub up to date, or with ``check`` compare it only; return whether it differed."""
     text = stub_text()
     same = STUB.is_file() and STUB.read_text(encoding="utf-8") == text
     if not (same or check):
@@ -78,7 +79,7 @@ def write_stub(check: bool = False) -> bool:
 
 
 def _entries(shown: Callable[..., Any], taking: Callable[..., Any]) -> Iterator[str]:
-    """Yield lines for the arguments that a call shows and does not name itself."""
+    """Yield stub lines for the arguments that a call shows but does not name itself."""
     code, words = inspect.unwrap(taking).__code__, _words(shown)
     own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for name, each in inspect.signature(shown).parameters.items():
@@ -88,11 +89,11 @@ def _entries(shown: Callable[..., Any], taking: Callable[..., Any]) -> Iterator[
 
 
 def _lists(*tables: str) -> Iterator[str]:
-    """Yield lines for the keys of tables of which a call takes lists by their names."""
+    """Yield stub lines for the keys of tables for which a call takes lists by name."""
     keys = (f"{table}.{name}" for table in tables for name in known_keys([table]))
     for key in dict.fromkeys(keys):
         name, record = key.rpartition(".")[2], record_of(key)
-        with suppress(InputError):  # of a name that two tables have
+        with suppress(InputError):  # for names in two tables
             if record is not None and study_key(name) == key:
                 yield f"    {name}: Values"
                 yield _documented(f"{record.words}.")
@@ -113,7 +114,7 @@ def _documented(text: str) -> str:
 
 
 def _words(call: Callable[..., Any]) -> dict[str, str]:
-    """Return what the docstring of a call says of its arguments."""
+    """Return the descriptions of a call's arguments by name, from its docstring."""
     section = (inspect.getdoc(call) or "").partition("Args:\n")[2].partition("\n\n")[0]
     entries = re.split(r"^    (?=\w[\w, ]*: )", section, flags=re.MULTILINE)
     pairs = (entry.partition(": ") for entry in entries)
@@ -121,7 +122,7 @@ def _words(call: Callable[..., Any]) -> dict[str, str]:
 
 
 def _type(kind: Any) -> str:
-    """Return a type as a stub has it; what is kept as a list may be given as any array."""
+    """Return a type as text for the stub; lists of numbers become types of any array."""
     if isinstance(kind, str):
         return kind.replace("'", '"')
     origin, inner = get_origin(kind), get_args(kind)

@@ -26,35 +26,35 @@ USAGE = 2
 FAILED = 1
 SIGNALLED = 128
 INTERRUPTED = 130
-# Characters of a message; more is what was typed, and known.
+# Largest number of characters of a message; longer ones repeat what the user typed.
 _LONGEST = 1000
-# New objects after which Python looks for circles of them.
+# Number of new objects after which Python's garbage collector runs.
 _OBJECTS = 50_000
-# Columns from which tables of options keep their words whole.
+# Width of a terminal from which tables of options do not cut words.
 _TABLES = 80
 
 
 def main() -> None:
-    """Entry point of the ``symderiv`` command; leaves with the exit code of ``interface``.
+    """Run the ``symderiv`` command and exit with the exit code of ``interface``.
 
-    0 on success, 2 on wrong usage or bad input, 1 when a check failed or a computation did not
+    It is 0 on success, 2 on wrong usage or bad input, 1 if a check failed or a computation did not
     reach its tolerance, 130 after an interrupt from the keyboard, 143 after SIGTERM.
     """
     if sys.argv[1:] in (["--version"], ["-V"]):
-        # Answered before the command-line library is imported: this is asked by scripts.
+        # Answered before the command-line library is imported, because scripts ask for it.
         _print_version()
         return
     _keep_what_was_typed()
-    # Derivations make many objects and few circles of them, which Python looks for all the time.
+    # Derivations make many objects and few reference cycles: frequent collections cost time.
     gc.set_threshold(_OBJECTS, 20, 20)
     import typer
 
     from symderiv.foundation.errors import InputError, RunWarning, StoppedError, SymderivError
     from symderiv.foundation.files import MACHINE
 
-    # commands print what results warn of themselves
+    # commands print the warnings of results themselves
     warnings.simplefilter("ignore", RunWarning)
-    # The base class of every complaint about usage has no public name that all versions share.
+    # The base class of all usage errors has no public name that all versions of the library share.
     bases: Any = typer.BadParameter.__mro__
     usage_error: type[Exception] = next(c for c in bases if c.__name__ == "ClickException")
     try:
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def _defect(error: Exception) -> NoReturn:
-    """Report an error that nobody foresaw as a defect, in one line."""
+    """Report an unexpected error as a defect, in one line."""
     from symderiv.foundation.errors import defect
 
     if os.environ.get("SYMDERIV_TRACEBACK"):
@@ -96,7 +96,7 @@ def _defect(error: Exception) -> NoReturn:
 
 
 def _usage(error: Any) -> NoReturn:
-    """Report wrong usage in one line that points to help; without a command, print the help."""
+    """Report wrong usage in one line that points to the help; without a command, print the help."""
     if type(error).__name__ == "NoArgsIsHelpError":
         # Raised after the help was printed.
         sys.exit(USAGE)
@@ -107,10 +107,10 @@ def _usage(error: Any) -> NoReturn:
 
 
 def _mistyped(context: Any, error: Any) -> str:
-    """Report an unknown option, command or word, and the nearest known one.
+    """Return a message on an unknown option, command or word, with the nearest known one.
 
-    This also serves commands that let unknown options pass because a formula may begin like one
-    ("-x").
+    It is also needed for commands that let unknown options pass, because a formula may begin like
+    one ("-x").
     """
     if context is None:
         return ""
@@ -140,7 +140,7 @@ def _mistyped(context: Any, error: Any) -> str:
 
 
 def _keep_what_was_typed() -> None:
-    """Print names of files that are not text as they came in, and any letter on any terminal."""
+    """Let output print undecodable file names unchanged, and any letter on any terminal."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             is_utf8 = stream.encoding.lower().replace("-", "") == "utf8"
@@ -161,7 +161,7 @@ def _fail(message: str, code: int) -> NoReturn:
     sys.exit(code)
 
 
-#: The commands in the order of the help, each with its module and the page that its help names.
+#: The commands in the order of the help, each with its module and its page of the manual.
 _COMMANDS = {
     "expect": ("expect", "how-to/gaussian-means"),
     "integral": ("expect", "how-to/gaussian-means"),
@@ -188,23 +188,26 @@ _COMMANDS = {
     "one-step": ("analyses", "how-to/one-gradient-step"),
     "verify": ("verify", "how-to/verify-a-paper"),
 }
-# A formula may begin with a minus sign; it is not an option then.
+# A formula may begin with a minus sign, and is not an option then.
 _WITH_FORMULAS = ("expect", "integral", "check", "thresholds")
 
 
 def _app_for(words: Sequence[str]) -> typer.Typer:
-    """Return the application for a command line that begins so: a known command needs no others."""
+    """Return the application for a command line that begins with these words.
+
+    For a known command it contains no others.
+    """
     asked = tuple(word for word in words if word in _COMMANDS)
     overview = list(words) in ([], ["-h"], ["--help"]) and "_SYMDERIV_COMPLETE" not in os.environ
     return build_app(asked or tuple(_COMMANDS), overview=overview)
 
 
 def _markup() -> Literal["rich"] | None:
-    """Return the settings of help: plain lines where tables of options would cut their words."""
+    """Return the markup of help: none if tables of options would cut words."""
     return "rich" if shutil.get_terminal_size().columns >= _TABLES else None
 
 
-# the names on the command line of arguments of calls whose options are called otherwise
+# arguments of calls whose options have other names, with these names
 _TYPED = {
     "paper": "PAPER",
     "events": "--event",
@@ -221,8 +224,7 @@ def build_app(names: Iterable[str] = tuple(_COMMANDS), *, overview: bool = False
 
     Args:
         names: names of the commands.
-        overview: make commands that only have their line in the help; they take no options and do
-            nothing.
+        overview: True makes commands with nothing but their line in the help.
     """
     import typer
 
@@ -260,12 +262,12 @@ def build_app(names: Iterable[str] = tuple(_COMMANDS), *, overview: bool = False
         home, page = _COMMANDS[name]
         command: Any = getattr(import_module(f"symderiv.cli.{home}"), name.replace("-", "_"))
         words = f"{inspect.cleandoc(command.__doc__)}\n\nManual: {page}"
-        # as a list of commands has it; click would cut it at the end of a line
+        # the whole sentence, which click would cut at the end of a line
         told: Any = {"help": words, "short_help": " ".join(words.split("\n\n")[0].split())}
         if overview:
             app.command(name, **told)(lambda: None)
             continue
-        # options that follow from a call are read when they are asked for
+        # options that follow from a call are read when they are needed
         getattr(command, "read_options", lambda: None)()
         if name in _WITH_FORMULAS:
             told["context_settings"] = {"ignore_unknown_options": True}

@@ -58,7 +58,7 @@ def linear(*, drawn: Drawn, **asked: Any) -> None:
 
 
 def _lengths(text: str) -> list[Any]:
-    """Read two lengths, each a number or a range ``10-12``."""
+    """Return the two lengths in a text, each a number or a range ``10-12``."""
     try:
         return [_length(each) for each in text.split(",")]
     except ValueError:
@@ -68,7 +68,7 @@ def _lengths(text: str) -> list[Any]:
 
 
 def _two_numbers(text: str) -> tuple[float, float]:
-    """Read two numbers."""
+    """Return the two numbers in a text."""
     from symderiv.api.results.runs.protocols import bounds_of
 
     return bounds_of(text)

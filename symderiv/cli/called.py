@@ -1,6 +1,6 @@
-"""Options that follow from the signature of a public call, and their help from its docstring.
+"""Options that follow from the signature of a public call, with help from its docstring.
 
-Both are read off the source, because asking for help must not load the modules that compute.
+Both are read from the source, so that help does not load the modules that compute.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _PLACEHOLDERS: Final = {
     "trainable": "NL",
     "working_digits": "W",
 }
-#: Named as they are written.
+#: Arguments whose options keep their spelling.
 _AS_WRITTEN: Final = re.compile(r"[A-Z]\d")
 _SHORT: Final = {"output": "-o"}
-#: Arguments by which a program follows a call, and a command does not ask.
+#: Arguments for programs, which have no options.
 _TOLD: Final = ("self", "problem", "progress", "notice", "checkpoint", "checkpoints")
 
 Command = Callable[..., None]
@@ -69,12 +69,11 @@ def calling(
     learning rule as ``**rule``, each of them is an option as well.
 
     Args:
-        call: module and name, such as "api/results/flows/plateau:plateau".
+        call: the module and the name of the call, such as "api/results/flows/plateau:plateau".
         others: calls to which its docstring refers, and which take its remaining keywords.
-        but: arguments that are no options.
-        read: functions from the texts of options to arguments, where the annotation does not say
-            how.
-        placeholders: the placeholders of values, where they are not the usual ones.
+        but: arguments without options.
+        read: functions from the texts of options to arguments, if the annotation does not suffice.
+        placeholders: the placeholders of values that differ from the usual ones.
     """
     readers: dict[str, Callable[[Any], Any]] = dict(read or {})
 
@@ -117,7 +116,7 @@ def calling(
 
 @dataclass(frozen=True)
 class _CallArgument:
-    """An argument of a call, as its source states it."""
+    """An argument of a call, read from the call's source."""
 
     name: str
     annotation: str
@@ -149,7 +148,7 @@ class _CallArgument:
         )
 
     def _kind(self, is_read: bool) -> Any:
-        """Return the one of its types that a word on a command line can have."""
+        """Return the type of the option: the one of the argument's types that text can express."""
         if re.search(r"Mapping\[|(Sequence|Collection)\[str\]", self.annotation):
             return str if is_read and "Mapping" not in self.annotation else list[str]
         if self.annotation.startswith("Literal["):
@@ -162,7 +161,7 @@ class _CallArgument:
 
 
 class _Call:
-    """A call as its source states it: ``module:function``, ``module:Class.method`` or a record."""
+    """A call, read from its source: ``module:function``, ``module:Class.method`` or a record."""
 
     def __init__(self, place: str) -> None:
         module, _, name = place.partition(":")
@@ -185,9 +184,9 @@ class _Call:
         return self._keywords == "rule"
 
     def arguments(self, others: Sequence[_Call] = ()) -> Iterator[_CallArgument]:
-        """Yield its arguments, and the arguments of other calls that it passes on.
+        """Yield its arguments, and those that it passes on to other calls.
 
-        If a docstring refers to that of another call, the text is taken from there.
+        If its docstring refers to another call's, the descriptions are taken from there.
         """
         named = self._given.args
         missing = len(named) - len(self._given.defaults)
@@ -207,7 +206,7 @@ class _Call:
             for call, each in ((one, other) for one in others for other in one.arguments()):
                 if each.name in own:
                     continue
-                # what is not given is left to the call; a record has its defaults
+                # defaults are left to the call, except those of records
                 left = each.default if call.is_record or each.default is False else None
                 yield replace(each, default=left)
 
@@ -218,7 +217,7 @@ class _Call:
 
 
 def _arguments_of(stated: ast.FunctionDef | ast.ClassDef) -> ast.arguments:
-    """Return the arguments of a function; the fields of a record are its arguments by name."""
+    """Return the arguments of a function, or the fields of a record as its arguments."""
     if isinstance(stated, ast.FunctionDef):
         return stated.args
     fields = [each for each in stated.body if isinstance(each, ast.AnnAssign)]
@@ -227,14 +226,14 @@ def _arguments_of(stated: ast.FunctionDef | ast.ClassDef) -> ast.arguments:
 
 
 def _words(docstring: str) -> dict[str, str]:
-    """Return what the section Args says of each argument, as plain sentences."""
+    """Return the descriptions in the section Args by argument, as plain sentences."""
     section = docstring.partition("Args:\n")[2].partition("\n\n")[0]
     entries = re.findall(r"^    (\S[^:]*): (.*(?:\n {5,}.*)*)", section, re.MULTILINE)
     help_of: dict[str, str] = {}
     for names, text in entries:
         plain = re.sub(r":\w+:`~?([^`]*)`|``", lambda match: match[1] or "", " ".join(text.split()))
         first = plain.split()[0].rstrip(",;")
-        # letters of mathematics stay what they are
+        # mathematical letters are not capitalised
         word = first.isascii() and (len(first) > 1 or first == "a")
         shown = plain[0].upper() + plain[1:] if word else plain
         help_of |= dict.fromkeys(names.split(", "), shown)

@@ -1,4 +1,4 @@
-r"""The command ``symderiv check``: is a printed formula the expectation?"""
+r"""The command ``symderiv check``: is a printed formula the expectation that it claims to be?"""
 
 from __future__ import annotations
 

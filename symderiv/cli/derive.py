@@ -1,4 +1,4 @@
-"""The commands that end in formulas or code: ``derive`` and ``generate``."""
+"""The commands that return formulas or code: ``derive`` and ``generate``."""
 
 from __future__ import annotations
 

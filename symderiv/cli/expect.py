@@ -1,6 +1,6 @@
-"""The commands ``symderiv expect`` and ``symderiv integral``, one by one or in batches.
+"""The commands ``symderiv expect`` and ``symderiv integral``, for one question or a batch.
 
-Both are calls of :mod:`symderiv.api.questions`. Lines of a batch never stop one another.
+Both call :mod:`symderiv.api.questions`. An error in one line of a batch does not stop the others.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def _lines(path: str) -> Iterator[bytes]:
 
 
 def _print_json(record: Mapping[str, Any]) -> None:
-    # one line, ASCII: safe on any terminal and in any pipe
+    # one line in ASCII, which is safe on any terminal and in any pipe
     print(json.dumps(record), flush=True)
 
 
 def _run(asked: dict[str, Any], batch: str | None, as_json: bool) -> None:
-    """Print the answer to the options that were given; those that are JSON are read."""
+    """Print the answer to the question that options ask; texts of JSON are read."""
     values = {
         key: load_json(value, f"--{key}") if key in ("covariance", "mean") else value
         for key, value in asked.items()
@@ -51,7 +51,7 @@ def _run(asked: dict[str, Any], batch: str | None, as_json: bool) -> None:
     if batch is not None:
         from symderiv.api.questions.batch import answers
 
-        # one JSON line per line of the file, in order
+        # prints one JSON line per line of the file, in order
         for record in answers(_lines(batch), values):
             _print_json(record)
         return

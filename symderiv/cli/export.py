@@ -1,4 +1,4 @@
-"""The command ``export``: what was derived, as source in other languages."""
+"""The command ``export``: derived equations as source code in other languages."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ PlotOption = Annotated[
 def plot_output(
     plot: Path | None, *, inputs: Iterable[Path] = (), force: bool = False
 ) -> Output | None:
-    """Return the output of ``--plot``; refuse a bad one before anything is computed.
+    """Return the output of ``--plot``; refuse an invalid one before anything is computed.
 
     Raises:
         InputError: nothing may be written there, or its ending is not that of a figure.
@@ -31,7 +31,7 @@ def plot_output(
 
 
 def read_times(text: str) -> list[float]:
-    """Read the numbers of ``--alpha``.
+    """Return the numbers in the text of ``--alpha``.
 
     Raises:
         InputError: the text is not numbers separated by commas.

@@ -1,7 +1,7 @@
-"""Options that several commands share, as one record of each.
+"""Options that several commands share, grouped as records.
 
-A command whose parameter is such a record, a dataclass of options, has an option for each of its
-fields where the parameter stands.
+If a parameter of a command is such a record, a dataclass of options, the command has an option for
+each of its fields in that place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Command = Callable[..., None]
 
 
 def grouped(command: Command) -> Command:
-    """Put the options of records in the places of the records."""
+    """Replace each record among a command's parameters by the options of its fields."""
     own = inspect.signature(command, eval_str=True).parameters
     records: dict[str, Any] = {
         name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)
@@ -66,20 +66,20 @@ def _options(record: Any) -> list[inspect.Parameter]:
 
 @dataclass(frozen=True)
 class TypedStudy:
-    """A study file with the values that were typed instead of the file's."""
+    """A study file, with values on the command line that replace the file's."""
 
     study: StudyFile
     set_: Set = None
     end: End = None
 
     def problem(self) -> Problem:
-        """Return its problem."""
+        """Return the problem of the study with these values."""
         return stated_problem(self.study, self.set_, self.end)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Options of a result that draws itself."""
+    """The options of results that draw themselves."""
 
     plot: PlotOption = None
     force: Force = False
@@ -87,15 +87,15 @@ class Drawn:
 
     @property
     def bar(self) -> Literal[False] | None:
-        """The argument ``progress`` of calls that show their own bar on a terminal."""
+        """The argument ``progress`` for calls that show their own bar on a terminal."""
         return False if self.json_ else None
 
     def figure(self, inputs: Iterable[Path] = ()) -> Output | None:
-        """Return the file of the figure; a bad one is refused before anything is computed."""
+        """Return the file of the figure; refuse an invalid one before anything is computed."""
         return plot_output(self.plot, inputs=inputs, force=self.force)
 
     def answer(self, doing: str, call: Callable[[], Any], inputs: Iterable[Path] = ()) -> None:
-        """Show what a call returns, and draw it on request; ``doing`` says what takes time."""
+        """Show the result of a call, and draw it if asked; ``doing`` describes the work."""
         figure = self.figure(inputs)
         with status(doing, quiet=self.json_):
             result = call()
@@ -108,13 +108,13 @@ class Drawn:
         changes: list[str] | None,
         call: Callable[[Problem], Any],
     ) -> None:
-        """Answer with what a problem returns; its figure replaces no file that the problem reads.
+        """Show what a problem returns; the figure may not replace files that the problem reads.
 
         Args:
-            doing: says what takes time.
+            doing: a description of the work, for the progress.
             study: the study file.
-            changes: values that were typed instead of the file's.
-            call: given the problem, which needs no end in time, returns the result.
+            changes: values that replace the file's.
+            call: a function from the problem, which needs no end in time, to the result.
         """
         problem = stated_problem(study, changes, timed=False)
         self.answer(doing, lambda: call(problem), problem.files)
@@ -122,7 +122,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class LongRun:
-    """Options of a run that may take long: its checkpoint, files and output."""
+    """The options of runs that may take long: checkpoint, files and output."""
 
     checkpoint_every: CheckpointEvery = 10.0
     fresh: Fresh = False
@@ -135,5 +135,5 @@ class LongRun:
 
     @property
     def told(self) -> dict[str, Any]:
-        """Arguments by which a call says how far it is."""
+        """The arguments ``progress`` and ``notice`` of a call."""
         return {"progress": bars(self.json_), "notice": notice(quiet=self.json_)}

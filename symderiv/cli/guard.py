@@ -1,4 +1,4 @@
-"""Failures in the words of the command line: options by their names."""
+"""Errors in terms of the command line: options by their names."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ P = ParamSpec("P")
 def guarded(
     names: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Return a command whose errors name what was typed.
+    """Return a decorator for commands, by which errors name options instead of arguments.
 
     Args:
-        names: The name on the command line of each argument of the public call; an argument with
-            the name of an option need not be listed.
+        names: The option of each argument of the public call; arguments with the name of their
+            option need not be listed.
     """
 
     def decorated(command: Callable[P, None]) -> Callable[P, None]:
-        # annotations are texts here; every parameter but a positional one has a default or is an
-        # Annotated with the option's own name
+        # annotations are texts here; positional parameters are recognised by typer.Argument
         options = {
             name.rstrip("_"): f"--{name.rstrip('_').replace('_', '-')}"
             for name, parameter in inspect.signature(command).parameters.items()

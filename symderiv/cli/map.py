@@ -1,4 +1,4 @@
-"""The command ``map``: a number of a run over two keys, refined where it changes."""
+"""The command ``map``: a quantity of a run over two keys, refined where it changes."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def option(
     Args:
         name: the name as it is typed, with its hyphens.
         help: its help text.
-        metavar: a placeholder of its value; its type when left out.
+        metavar: the placeholder of its value; its type when left out.
         short: a second name.
         more: further arguments of ``typer.Option``.
     """

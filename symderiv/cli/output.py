@@ -1,4 +1,4 @@
-"""Parts that the commands share: JSON on standard output, files, progress on standard error."""
+"""Output that commands share: JSON, files, and progress on standard error."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def shown(
     failing: bool = True,
     **others: Output | None,
 ) -> None:
-    """Print a result, draw it on request, and fail if the result failed.
+    """Print a result, draw it if asked, and fail if the result failed.
 
     Args:
         found: The result of a public call.
         as_json: Print its ``to_dict()`` on one line.
         plot: The file of the figure.
         failing: Raise an error if ``failure()`` of the result gives one.
-        others: Further files that were written, by their options.
+        others: Further files that were written, by name of option.
 
     Raises:
         ToleranceError: Something did not reach its tolerance, or does not agree.
@@ -93,7 +93,7 @@ def tell_written(*outputs: Output | None) -> None:
 
 
 def written(**outputs: Output | None) -> dict[str, str]:
-    """Return option and path of every file that was written, for JSON."""
+    """Return the paths of the files that were written by name of option, for JSON."""
     return {name: str(output.path) for name, output in outputs.items() if output is not None}
 
 
@@ -116,7 +116,7 @@ def bars(quiet: bool) -> Literal[False, "lines"]:
 
 
 def notice(*, quiet: bool) -> Callable[[str], None] | None:
-    """Return a function that says on standard error what takes long, or None."""
+    """Return a function that prints on standard error what takes long, or None if ``quiet``."""
     if quiet:
         return None
     return lambda message: print(f"symderiv: {message}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Parts that the commands of long runs share: checkpoint options, signals, how to resume."""
+"""The commands of long runs: options of checkpoints, signals, and how to resume."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def resumable(has_state: Callable[[], bool]) -> Iterator[None]:
     """Let SIGTERM end the run as Ctrl-C does; the error says how to continue.
 
     Args:
-        has_state: whether a run can continue from something.
+        has_state: a function that says whether the run can be continued.
     """
     received = int(signal.SIGINT)
 
@@ -89,7 +89,7 @@ def _how_to_go_on(has_state: bool) -> str:
 
 
 def write_result(checkpoint: Checkpoint, write: Callable[[], Result]) -> Result:
-    """Write a result; a full disk does not cost the run that made it."""
+    """Write a result; if the disk is full, keep the run's checkpoint."""
     try:
         return write()
     except SymderivError as error:

@@ -1,4 +1,4 @@
-"""The options of commands that take a learning rule, made from the records of its keys."""
+"""The options of commands that take a learning rule, made from the rule's keys."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _RULE = "Learning rule"
 
 
 def of_rule(asked: inspect.Parameter) -> inspect.Parameter:
-    """Return an option among those of the learning rule."""
+    """Return an option moved into the help's group of options of the learning rule."""
     kind, shown = get_args(asked.annotation)
     shown.rich_help_panel = _RULE
     return asked.replace(annotation=Annotated[kind, shown])
 
 
 def rule_keys() -> list[inspect.Parameter]:
-    """Return an option for each key of learning rules."""
+    """Return an option for each key of a learning rule."""
     return [_parameter(TABLES[table], key) for table, keys in RULE_KEYS.items() for key in keys]
 
 
 def _parameter(table: type[Table], name: str) -> inspect.Parameter:
-    """Return the option of a key, with the one type that a word on a command line can have."""
+    """Return the option of a key, with the one of its types that text can express."""
     asked = get_type_hints(table)[name]
     kinds = [kind for kind in (bool, int, float) if kind in (asked, *get_args(asked))]
     option = typer.Option(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunRequests:
-    """Options by which more is asked of a run than its order parameters."""
+    """The options that ask more of a run than its order parameters."""
 
     sensitivity: Annotated[
         list[str] | None,
@@ -56,7 +56,7 @@ class RunRequests:
     ] = None
 
     def of(self, problem: Problem, run: LongRun) -> dict[str, Any]:
-        """Return them as arguments."""
+        """Return the requests as arguments of ``solve``."""
         proof = None
         if self.certify is not None:
             proof = Output(self.certify, "json", inputs=problem.files, force=run.force)
@@ -129,7 +129,7 @@ def simulate(
 def _target(
     stated: TypedStudy, problem: Problem, output: Path | None, ending: str, run: LongRun
 ) -> Output:
-    """Return the file of a run, which is called after its study where no name was typed."""
+    """Return the file of a run, which by default is named after its study."""
     name = output or f"{stated.study.stem}-{ending}.nc"
     return Output(name, "nc", inputs=problem.files, force=run.force)
 
@@ -140,13 +140,13 @@ def _run(
     run: LongRun,
     **others: Output | None,
 ) -> None:
-    """Make the call and keep its result; if the run was stopped, say where it is.
+    """Make the call and write its result; if the run was stopped, say where its state is.
 
     Args:
         call: returns the result.
         target: the file of the result.
         run: the options of a long run.
-        others: further files that are written, by their options.
+        others: further files that are written, by name of option.
     """
     check_apart(target, *others.values())
     checkpoint = run.checkpoint(target.path)

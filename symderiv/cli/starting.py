@@ -1,4 +1,4 @@
-"""The commands one starts with: ``init``, ``cite``, ``schema``."""
+"""The commands with which one starts: ``init``, ``cite``, ``schema``."""
 
 from __future__ import annotations
 

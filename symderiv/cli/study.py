@@ -1,4 +1,4 @@
-"""The command ``study``: all of a study, with its report."""
+"""The command ``study``: all of a study with its report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The study of a command, with the values that were typed instead of the file's."""
+"""The study of a command, with values on the command line that replace the file's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ End = Annotated[
 def stated_problem(
     study: Path, changes: list[str] | None, end: float | None = None, *, timed: bool = True
 ) -> Problem:
-    """Return the problem of a study file with other values; ``timed``: it must have an end."""
+    """Return the problem of a study file with other values; ``timed`` requires an end."""
     from symderiv.api.arguments.argument_names import typed_changes
     from symderiv.api.problem import Problem
 

@@ -1,4 +1,4 @@
-"""The command ``symderiv verify``: what holds of a paper's printed equations."""
+"""The command ``symderiv verify``: which printed equations of a paper hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAILED: Final = 1
 
 @dataclass(frozen=True)
 class WholeLedger:
-    """Options of the ledger of all papers."""
+    """The options for the ledger of all papers."""
 
     ledger: Annotated[
         Path | None,

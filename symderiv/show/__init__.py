@@ -1,1 +1,1 @@
-"""Results as people read them: figures, terminal summaries, HTML pages with native MathML."""
+"""Results as figures, terminal summaries, and HTML pages with native MathML."""

@@ -1,1 +1,1 @@
-"""Solver modules found or made, checkpoints and result files."""
+"""Solver modules that are found or made, checkpoints and result files."""

@@ -1,10 +1,10 @@
-"""Checkpoints: what a long run needs to go on after a kill, to the same numbers bit for bit.
+"""Checkpoints, from which a long run continues after a kill with bitwise the same results.
 
 A checkpoint is one file beside the output. Its first line names the format, the second is the
-SHA-256 of the rest, an ``.npz`` archive. It holds *entries*, sets of arrays under a key: an
-integration is kept under a digest of all that goes into it, so an integration that is asked for
-again, finished or not, is recognised whatever the run around it looks like. It also holds the
-*identity* of the run; a file of another identity is not used.
+SHA-256 of the rest, an ``.npz`` archive. It contains *entries*, sets of arrays under keys. The key
+of an integration is a digest of all its inputs, so that a repeated integration, finished or not, is
+recognised in any run. It also contains the *identity* of the run; a file of another identity is not
+used.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from symderiv.foundation.files import remove_temporaries, write_whole
 from symderiv.foundation.outputs import check_names, resolved
 from symderiv.problem.study import Study
 
-#: Seconds between two checkpoints if nothing else is asked for.
+#: Seconds between two checkpoints by default.
 EVERY = 10.0
 
 _MAGIC = b"symderiv checkpoint 1\n"
 _DIGEST_DIGITS = 64
-# A damaged checkpoint is still one if its first line differs in no more than this.
+# A file with at most so many wrong bytes in the first line counts as a damaged checkpoint.
 _DAMAGED_BYTES = 2
 
-# Writing may take this part of the time: large checkpoints are written less often.
+# Largest part of the time for writing: large checkpoints are written less often.
 _SHARE = 0.1
 
 Entry = Mapping[str, np.ndarray]
@@ -57,16 +57,16 @@ def checkpoint_path(output: Path) -> Path:
 class Checkpoint:
     """The checkpoint of one run, and the signals that ask the run to stop.
 
-    A run calls :meth:`open` once, asks :meth:`entry` for what was kept, calls :meth:`keep` and
-    :meth:`write` when it is :meth:`due`, and stops when ``stop_asked``. Whoever owns the result
-    calls :meth:`remove` when it is safe; ``stopped`` tells whether the run was cut short.
+    A run calls :meth:`open` once, gets kept arrays by :meth:`entry`, calls :meth:`keep` and
+    :meth:`write` when it is :meth:`due`, and stops when ``stop_asked``. The owner of the result
+    calls :meth:`remove` when the result is safe; ``stopped`` tells whether the run was cut short.
 
     Args:
         path: the file.
-        every: seconds between two writes; 0 writes whenever the run offers to.
+        every: seconds between two writes; 0 writes at every opportunity.
         fresh: remove an existing file and do not use it.
-        notice: called with one line on resuming, and why a file is not used.
-        stop: asked now and then whether to stop, besides the signals.
+        notice: called with one line on resuming, or on why a file is not used.
+        stop: a function that says whether to stop, in addition to the signals.
 
     Raises:
         InputError: there is a file of this name that is not a checkpoint.
@@ -82,7 +82,7 @@ class Checkpoint:
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         check_names(path)
-        # a link is followed, so that it stays one
+        # a link is resolved, so that it is not replaced by a file
         self.path = resolved(path) if path.is_symlink() else path
         if not _replaceable(self.path):
             raise InputError(
@@ -102,7 +102,7 @@ class Checkpoint:
         self._cost = 0.0
 
     def open(self, identity: Mapping[str, str]) -> None:
-        """Take over what the file holds if it is whole and belongs to the run; never raises."""
+        """Load the file if it is whole and belongs to the run; never raises."""
         self._identity = dict(identity)
         self._opened = self._written = time.monotonic()
         if self.fresh:
@@ -143,17 +143,17 @@ class Checkpoint:
         )
 
     def entry(self, key: str) -> Entry | None:
-        """Return the value that was kept under a key."""
+        """Return the arrays that were kept under a key, or None."""
         return self._entries.get(key)
 
     def keep(self, key: str, arrays: Entry, where: str) -> None:
-        """Have these arrays in the next write; ``where`` is said on resuming, "alpha = 3.5"."""
+        """Keep arrays for the next write; the notice on resuming shows ``where``, "alpha = 3.5"."""
         self._entries[key] = arrays
         self._where = where
 
     @property
     def seconds(self) -> float:
-        """Wall-clock seconds of the run, those before it was resumed included."""
+        """Wall-clock seconds of the run, including those before it was resumed."""
         return self._before + time.monotonic() - self._opened
 
     @property
@@ -163,9 +163,9 @@ class Checkpoint:
         return self.every == 0.0 or since >= max(self.every, self._cost / _SHARE)
 
     def write(self, *, quiet: bool = False) -> bool:
-        """Write the file; when that fails the run goes on, and ``problem`` says why.
+        """Write the file and return whether it worked; the run goes on if not.
 
-        The first failure is told, unless ``quiet``.
+        ``problem`` then has the reason; the first failure causes a notice, unless ``quiet``.
         """
         if not self._entries:
             return False
@@ -183,24 +183,24 @@ class Checkpoint:
         return not self.problem
 
     def remove(self) -> None:
-        """Remove the checkpoint, as the run is over: the file and what killed processes left."""
+        """Remove the checkpoint when the run is over, with the remains of killed processes."""
         self._entries.clear()
         self.path.unlink(missing_ok=True)
         remove_temporaries(self.path)
 
     @property
     def stop_asked(self) -> bool:
-        """A signal or the owner asks the run to keep its state and return."""
+        """True if a signal or the owner asks the run to keep its state and return."""
         return self.signal is not None or self._stop()
 
     def stop(self) -> None:
-        """Stop the run before its end, because it was asked to: write what there is."""
+        """Write the checkpoint and mark the run as stopped before its end."""
         self.stopped = True
         self.write()
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """SIGINT and SIGTERM set ``stop_asked`` here; a second one interrupts at once.
+        """Let SIGINT and SIGTERM set ``stop_asked``; a second signal interrupts at once.
 
         An exception in the middle of a step would leave arrays that are half old and half new.
         """
@@ -215,7 +215,7 @@ class Checkpoint:
 
         before: dict[int, Any] = {}
         for number in (int(signal.SIGINT), int(signal.SIGTERM)):
-            # one that is ignored, as by nohup or in a pool's workers, stays ignored
+            # signals that are ignored, as under nohup or in a pool's workers, stay ignored
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, asked)
         try:
@@ -226,7 +226,7 @@ class Checkpoint:
 
 
 def identity(study: Study, kernel_digests: str, **more: object) -> dict[str, str]:
-    """Return everything on which the numbers of a run depend."""
+    """Return everything on which the results of a run depend."""
     files = {}
     for file in study.input_files:
         files[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -235,7 +235,7 @@ def identity(study: Study, kernel_digests: str, **more: object) -> dict[str, str
 
 
 def identity_of_text(text: str, kernel_digests: str, **more: object) -> dict[str, str]:
-    """Return the same for what is said in one text."""
+    """Return the identity of a run that is stated by a text."""
     return {
         "study": text,
         "solver module": kernel_digests,
@@ -304,7 +304,7 @@ def flat_keys(tables: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _replaceable(path: Path) -> bool:
-    """Return whether there is nothing of this name, or a checkpoint, however damaged."""
+    """Return whether a path is free, or holds a checkpoint, however damaged."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return False
@@ -319,7 +319,7 @@ def _replaceable(path: Path) -> bool:
 
 
 class _Hashing:
-    """Passes on what is written and hashes it; for zipfile a stream that cannot seek."""
+    """A stream that hashes what is written through it; for zipfile it cannot seek."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -333,7 +333,7 @@ class _Hashing:
         pass
 
     def read(self, size: int = -1) -> bytes:
-        # numpy takes for a file only what has it
+        # numpy recognises files by this method
         raise io.UnsupportedOperation
 
 
@@ -354,7 +354,7 @@ def _pack(file: BinaryIO, head: Mapping[str, Any], entries: Mapping[str, Entry])
 
 
 def _unpack(file: io.BufferedReader) -> tuple[dict[str, Any], dict[str, Entry]] | None:
-    """Return the head and the entries; None for anything that is not a whole checkpoint."""
+    """Return the head and the entries, or None if the file is not a whole checkpoint."""
     if file.read(len(_MAGIC)) != _MAGIC:
         return None
     written = file.read(_DIGEST_DIGITS + 1)

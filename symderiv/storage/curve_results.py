@@ -1,4 +1,4 @@
-"""Abilities of every result with curves over time: plots by name, tables, files by their ending."""
+"""The base of results with curves over time: plots by name, tables, files by ending."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ERROR = "_standard_error"
-"""The end of the names of standard errors."""
+"""The suffix of the names of standard errors."""
 
 
 class CurveResult(Kept):
-    """Base of results with arrays over time; a subclass says which."""
+    """Base of results with arrays over time, which subclasses name."""
 
     alpha: np.ndarray
     output: str | None
@@ -35,7 +35,7 @@ class CurveResult(Kept):
 
     @abstractmethod
     def usual(self) -> Sequence[str]:
-        """Return the names of what is drawn when nothing is asked for."""
+        """Return the names of the curves that are drawn by default."""
 
     def times(self) -> np.ndarray:
         """Return the times of the arrays, shape (P,)."""
@@ -116,7 +116,7 @@ class CurveResult(Kept):
         yield from self.columns()
 
     def _marked(self) -> xarray.Dataset:
-        # files of runs are told by the attributes that they have
+        # files of runs are recognised by their attributes
         return self.to_xarray()
 
     def _saved(self, path: Path) -> Self:

@@ -101,10 +101,10 @@ class Forgetting(Kept):
 def forgetting_of(
     alpha: np.ndarray, errors: np.ndarray | None, tasks: Sequence[Mapping[str, Any]]
 ) -> Forgetting:
-    """Forgetting from the errors on all tasks.
+    """Return the forgetting and transfer that follow from the errors on all tasks.
 
     Args:
-        alpha: times, shape (P,); those nearest to a switch from before stand for it.
+        alpha: times, shape (P,); a switch is represented by the last time before it.
         errors: the errors on all tasks, shape (P, tasks).
         tasks: the entries of [[task]].
 

@@ -1,8 +1,8 @@
-"""Finding or making the solver modules of a pair of activations: the readable and the fast one.
+"""The solver modules of a pair of activations, found or made: a readable and a fast one.
 
 Modules that are part of the package are found by their formulas, without SymPy. For any other pair
-they are derived, written to the user's cache folder and read from there, so the derivation is paid
-once. A file there that is not as it was written is derived again, with the other one.
+they are derived once, written to the user's cache folder and read from there. If a file there
+differs from what was written, both are derived again.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ FORMAT = 3
 
 _PACKAGE = "symderiv_kernels"
 _FAST = f"{_PACKAGE}.fast"
-# Rooms that the text of a solver module depends on.
+# Rooms on which the text of a solver module depends.
 _SOURCES = ("formula", "gaussian", "numerics", "statement", "learning", "lowering", "checking")
 #: The package whose runtime lane modules import.
 LANES = f"{_PACKAGE}.lanes"
 # The last line of a derived module, so that damage to it is noticed.
 _SEAL = "# SHA-256 of the text above: "
 _CONSTANT = re.compile(r"^(STUDENT_ACTIVATION|TEACHER_ACTIVATION)\s*(?::[^=]*)?=\s*(.+)$", re.M)
-# Functions of a module that are asked for by those of the class.
+# Functions of a module that methods of the class replace.
 _OF_CLASS = "specialised", "flat_observables"
-# How means are computed that have a form for one run alone.
+# Methods of computing means for which there is no module for several runs.
 _OF_ONE_RUN = ("quadrature",)
-# What a module says on one line.
+# A constant that a module states on one line.
 _STATED = re.compile(r"^([A-Z][A-Z_0-9]*)\s*(?::[^=\n]*)?=\s*(.+)$", re.M)
 
 
 Stamp = tuple[tuple[int, int], ...]
-"""Times and sizes of the files of a solver."""
+"""Times of change and sizes of the files of a solver."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The modules of a solver in use: where they are from and what they were derived for.
+    """The solver modules in use, with their origin and the activations they belong to.
 
-    ``path`` and ``sha256`` are those of the readable one, ``fast`` is the one that runs.
+    ``path`` and ``sha256`` are those of the readable module, ``fast`` is the one that runs.
     """
 
     module: ModuleType
@@ -79,7 +79,7 @@ class Kernel:
 
     @property
     def digests(self) -> str:
-        """A digest that changes with any number that the modules give."""
+        """A digest that changes with anything on which the modules' results depend."""
         return f"{self.sha256} {self.fast_sha256} {_runtime_digest()}"
 
     def right_hand_side_for(self, K: int, M: int) -> Callable[..., None]:
@@ -94,14 +94,14 @@ class Kernel:
         return self.function("generalization_error")
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Return a function of the readable module, translated where that is possible."""
+        """Return a function of the readable module, translated if possible."""
         if isinstance(self.module, WaitingModule):
             return self.module.function(name)
         return cast(Callable[..., Any], getattr(self.module, name))
 
     @cached_property
     def lanes(self) -> ModuleType | None:
-        """The module for several runs at a time; None where there is none."""
+        """The module for several runs at a time, or None if there is none."""
         if not self.checked_in:
             path = lanes_path(self.path)
             text = _read_sealed(path)
@@ -115,7 +115,7 @@ class Kernel:
         return _imported(f"{LANES}.{self.path.stem}")
 
     def __getattr__(self, name: str) -> Any:
-        # the functions of the module, as kernel.generalization_error
+        # functions of the module are attributes, such as kernel.generalization_error
         if name.startswith("_") or name == "module":
             raise AttributeError(name)
         return getattr(self.module, name)
@@ -136,8 +136,8 @@ def load_kernel(
         tolerance: bound on the error of an activation without closed Gaussian means; None for the
             default of :func:`symderiv.learning.generate`. Other activations do not depend on it.
         notice: called with one line when a module has to be derived first, which takes seconds.
-        rule: how the student learns; None for plain descent of the squared loss. What has no part
-            in right-hand sides (schedules) is to be left out of it.
+        rule: the learning rule; None for plain descent of the squared loss. It must not contain
+            what does not enter right-hand sides (schedules).
 
     Raises:
         InputError: an activation cannot be read, or its dynamics does not exist.
@@ -155,17 +155,17 @@ def load_kernel(
 
 
 def has_checked_in(student: str, teacher: str) -> bool:
-    """Return whether the package has modules of a pair, which need not be derived."""
+    """Return whether the package contains modules of a pair, which need not be derived."""
     return (_tree(_formula(student)), _tree(_formula(teacher))) in _checked_in()
 
 
-# The modules in use, with the stamps that their files had.
+# The modules in use, with the stamps of their files.
 _loaded: dict[tuple[str, str, float | None, str, str], tuple[Kernel, Stamp]] = {}
 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """The purpose of a module."""
+    """The activations and the learning rule of the module that is wanted."""
 
     student: str
     teacher: str
@@ -173,7 +173,7 @@ class _Wanted:
 
     @property
     def rule_text(self) -> str:
-        """The features of the rule; nothing for plain descent of the squared loss."""
+        """The features of the rule as text; empty for plain descent of the squared loss."""
         features = {} if self.rule is None else self.rule.features
         return ", ".join(f"{name} = {value}" for name, value in sorted(features.items()))
 
@@ -184,7 +184,7 @@ def _formula(text: str) -> str:
 
 
 def _is_current(kernel: Kernel, stamp: Stamp, wanted: _Wanted, tolerance: float | None) -> bool:
-    """Return whether modules would be found again as they were: unchanged, by the same engine."""
+    """Return whether loaded modules are up to date: same files, same engine."""
     if _stamp(kernel) != stamp:
         return False
     names = [
@@ -231,7 +231,7 @@ def _load(
     path = _cached_path(wanted)
     texts = _read_both(path)
     derived = False
-    # An approximated activation has modules for every tolerance.
+    # Approximated activations have separate modules for each tolerance.
     approximate = _cached_path(wanted, str(tolerance))
     if texts is None:
         texts = _read_both(approximate)
@@ -266,7 +266,7 @@ def _load(
 
 
 def _text_for_many(name: str, wanted: _Wanted, tolerance: float | None, readable: str) -> str:
-    """Return the text of a module for several runs at a time; empty where there is none."""
+    """Return the text of the module for several runs at a time; empty if there is none."""
     if any(f'\nACTIVATION_METHOD = "{each}"\n' in readable for each in _OF_ONE_RUN):
         return ""
     from symderiv.checking.recipes import text_for_lanes
@@ -277,7 +277,7 @@ def _text_for_many(name: str, wanted: _Wanted, tolerance: float | None, readable
 
 
 def fast_path(path: Path) -> Path:
-    """Return the path of the fast module of a derived readable one."""
+    """Return the path of the fast module beside a derived readable one."""
     return path.with_name(f"{path.stem}_fast.py")
 
 
@@ -292,13 +292,13 @@ def cache_folder() -> Path:
 
 
 def _tree(formula: str) -> str:
-    """Return the formula's syntax tree as text: blanks and redundant brackets do not matter."""
+    """Return a formula's syntax tree as text, which ignores blanks and redundant brackets."""
     return ast.dump(ast.parse(formula, mode="eval"))
 
 
 @lru_cache(maxsize=1)
 def _checked_in() -> dict[tuple[str, str], Path]:
-    """Return the package's modules by their formulas, read from text without importing them."""
+    """Return the paths of the package's modules by formulas, read without importing them."""
     result: dict[tuple[str, str], Path] = {}
     for folder in derivation_cache.package_folders(_PACKAGE):
         for path in sorted(folder.glob("[a-z]*.py")):
@@ -316,7 +316,7 @@ def _checked_in() -> dict[tuple[str, str], Path]:
 
 
 def _cached_path(wanted: _Wanted, *approximation: str) -> Path:
-    """Return the file for a pair, named by everything that its text depends on."""
+    """Return the file for a pair, whose name depends on everything that determines its text."""
     digest = hashlib.sha256()
     made = (
         str(FORMAT),
@@ -341,7 +341,7 @@ def _engine_digest() -> str:
 
 @lru_cache(maxsize=1)
 def _runtime_digest() -> str:
-    """Return the digest of what fast modules share."""
+    """Return the digest of the runtime that fast modules share."""
     digest = hashlib.sha256()
     for folder in derivation_cache.package_folders(_FAST):
         digest.update((folder / "runtime.py").read_bytes())
@@ -351,9 +351,10 @@ def _runtime_digest() -> str:
 def _derive(
     path: Path, approximate: Path, wanted: _Wanted, tolerance: float | None
 ) -> tuple[Path, tuple[str, str]]:
-    """Derive modules and keep them at one of the two paths; returns where, and their texts.
+    """Derive modules and keep them at one of the two paths; return paths and texts.
 
-    Several processes may do this at once: they derive the same texts, the first one's files stay.
+    Several processes may do this at once: they derive the same texts, and the first one's files
+    stay.
     """
     from symderiv.checking.recipes import solver_text
     from symderiv.learning.rule.learning_rule import PLAIN
@@ -377,7 +378,7 @@ def _derive(
 
 
 def _keep(texts: Mapping[Path, str], told: str = "") -> Path:
-    """Write modules into the cache, or for this process alone; return the path of the first."""
+    """Write modules into the cache, or for this process alone; return the first one's path."""
     path, *_ = texts
     contents = {place: text.encode() + _seal(text, place) for place, text in texts.items()}
     try:
@@ -397,19 +398,19 @@ def _keep(texts: Mapping[Path, str], told: str = "") -> Path:
 
 
 def _seal(text: str, path: Path) -> bytes:
-    """Return a module's last line: it is whole, and the one that was kept under this name."""
+    """Return a module's last line, which proves that its text is whole and belongs to its name."""
     digest = hashlib.sha256(path.name.encode() + b"\0" + text.encode())
     return f"{_SEAL}{digest.hexdigest()}\n".encode()
 
 
 def _read_both(path: Path) -> tuple[str, str] | None:
-    """Return the texts of derived modules; None if one is missing or not as it was written."""
+    """Return the texts of derived modules, or None if one is missing or damaged."""
     readable, fast = _read_sealed(path), _read_sealed(fast_path(path))
     return None if readable is None or fast is None else (readable, fast)
 
 
 def _read_sealed(path: Path) -> str | None:
-    """Return the text of a derived module; None if it is missing or not as it was written."""
+    """Return the text of a derived module, or None if it is missing or damaged."""
     try:
         content = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -419,17 +420,17 @@ def _read_sealed(path: Path) -> str | None:
 
 
 class WaitingModule(ModuleType):
-    """A solver module that is run when one of its functions is asked for, which imports numba.
+    """A solver module whose code runs when a function is first used, which imports numba.
 
-    What it says in capital letters on one line is known from its text. Right-hand sides for given
-    sizes, and what :meth:`function` gives, are translated where that is possible, without numba.
+    Constants on one line are read from its text. Right-hand sides for given sizes, and functions
+    from :meth:`function`, are translated without numba if possible.
 
     Args:
         name: the name of the module.
         text: its source.
         path: its file.
-        run: makes the module.
-        stated: whether it states its format and layout, which are looked at.
+        run: a function that runs the text and returns the module.
+        stated: True if it states its format and layout, which are then checked.
     """
 
     def __init__(
@@ -460,7 +461,7 @@ class WaitingModule(ModuleType):
         return self.by_numba(*sizes) if translated is None else translated
 
     def by_numba(self, *sizes: int) -> Callable[..., None]:
-        """Return what numba makes of it."""
+        """Return the right-hand side for some sizes, compiled by numba."""
         from symderiv.compiled_code.code_cache import kept_code
 
         self.run()
@@ -468,16 +469,16 @@ class WaitingModule(ModuleType):
             return cast(Callable[..., None], self.__dict__["_specialised"](*sizes))
 
     def function(self, name: str) -> Callable[..., Any]:
-        """Return a function that is translated for what it is called with."""
+        """Return a function that is translated for the types of its arguments."""
         return cast(
             Callable[..., Any], self.translation.function(name, lambda: getattr(self, name))
         )
 
     @property
     def flat_observables(self) -> Callable[..., float]:
-        """The module's function of this name, with what it calls translated.
+        """The module's function of this name, with translated callees.
 
-        It is a function of Python that calls compiled ones; numba would need seconds for them.
+        It is a Python function that calls compiled ones, for which numba would need seconds.
         """
         if "_observables" not in self.__dict__:
             try:
@@ -498,10 +499,10 @@ class WaitingModule(ModuleType):
         return cast(Callable[..., float], self.__dict__["_observables"])
 
     def run(self) -> None:
-        """Run the module, unless it was.
+        """Run the module's code, if that has not happened.
 
         Raises:
-            SymderivError: it is of another version.
+            SymderivError: the module is of another version.
         """
         if self._run is not None:
             module = self._run()
@@ -512,17 +513,17 @@ class WaitingModule(ModuleType):
             self.__dict__.update((name, it) for name, it in names.items() if name not in _OF_CLASS)
 
     def check_version(self) -> None:
-        """Look at the format and the layout that a module states.
+        """Check the format and the layout that a module states.
 
         Raises:
-            SymderivError: It is of another version.
+            SymderivError: The module is of another version.
         """
         if self._run is not None:
             self._state()
             _checked_format(self, Path(str(self.__file__)))
 
     def _state(self) -> None:
-        """Know what the module says in capital letters; numba is not needed for it."""
+        """Evaluate the module's constants, without numba if possible."""
         try:
             said = self.translation.names
         except UntranslatableError:
@@ -531,7 +532,7 @@ class WaitingModule(ModuleType):
         self.__dict__.update((name, value) for name, value in said.items() if name.isupper())
 
     def __getattr__(self, name: str) -> Any:
-        # what a module does not say in capital letters, such as an error, it does not have
+        # a constant that is not in the text, such as an error, does not exist
         if name.isupper():
             if name in self._text and self._run is not None:
                 self._state()
@@ -543,11 +544,11 @@ class WaitingModule(ModuleType):
 
 
 def kept_module(text: str, package: str = _FAST) -> Any:
-    """Return the module of a printed text, kept in the cache under its digest.
+    """Return the module with a given text, which is kept in the cache under its digest.
 
     Args:
-        text: As printed by this process; the file is only what numba keeps machine code by.
-        package: Whose runtime its relative imports mean.
+        text: The text as printed by this process; numba needs the file to keep machine code.
+        package: The package that its relative imports mean.
     """
     digest = hashlib.sha256(f"{package}\0{text}".encode()).hexdigest()
     path = cache_folder() / f"system_{digest[:24]}.py"
@@ -556,20 +557,20 @@ def kept_module(text: str, package: str = _FAST) -> Any:
 
 @lru_cache(maxsize=32)
 def _waiting(path: Path, text: str) -> WaitingModule:
-    """Return the module, the same one as long as it is asked for: callers know it by identity."""
+    """Return the module, always the same object, because callers identify it by that."""
     run = partial(_run_kept, path, text)
     return WaitingModule(_cached_name(path), text, path, run, stated=False)
 
 
 def _run_kept(path: Path, text: str, package: str = _FAST) -> ModuleType:
-    """Return the module, which is run, with its file in the cache."""
+    """Return the module after running it, with its file in the cache."""
     if _read_sealed(path) != text:
         path = _keep({path: text})
     return _module_of(path, text, package)
 
 
 def _imported(name: str) -> ModuleType:
-    """Return a module of the package."""
+    """Return a module of the package, imported with the cache of compiled code."""
     from symderiv.compiled_code.code_cache import kept_code
 
     with kept_code():
@@ -590,12 +591,12 @@ def _module_of(path: Path, text: str, package: str = _FAST) -> ModuleType:
         return sys.modules[name]
     module = ModuleType(name)
     module.__file__ = str(path)
-    # what fast modules share is part of the package
+    # the runtime that fast modules share is in this package
     module.__package__ = package
     sys.modules[name] = module
     try:
-        # The text that was checked is run, and not the file or what Python has kept of it: Python
-        # knows a changed file by its size and the second of its last change only.
+        # The checked text is run, not the file or Python's byte code of it: Python recognises a
+        # changed file only by its size and the second of its last change.
         with kept_code():
             exec(compile(text, str(path), "exec"), module.__dict__)
     except BaseException:
@@ -615,7 +616,7 @@ def _other_version(path: Path) -> SymderivError:
 
 
 def _extends(layout: Mapping[str, Any]) -> bool:
-    """Return whether vectors are packed as in plain descent, with fields of a rule behind."""
+    """Return whether vectors are packed as in plain descent, followed by fields of a rule."""
     if layout.keys() != LAYOUT.keys() or layout["sizes"] != LAYOUT["sizes"]:
         return False
     return all(

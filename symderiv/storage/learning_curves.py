@@ -1,4 +1,4 @@
-"""The common base of trajectories and simulations: learning curves that are shown and kept."""
+"""The common base of trajectories and simulations: learning curves, shown and saved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from symderiv.storage.run_files import Contents, axes_of, check_same, dataset, w
 if TYPE_CHECKING:
     import xarray
 
-# what files keep over time and nobody draws
+# arrays over time in files that are not drawn
 _NO_CURVES = ("alpha", "examples", "student_overlap", "cross_overlap")
 
 
@@ -64,11 +64,11 @@ class Curves(CurveResult):
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
     origin: Any = None
 
-    #: Of the file.
+    #: The title of the file.
     TITLE: ClassVar[str]
 
     def __getattr__(self, name: str) -> np.ndarray:
-        # what is being made, by pickle for one, has no ``further`` yet
+        # an object in the making, for instance by pickle, has no ``further`` yet
         values: np.ndarray | None = self.__dict__.get("further", {}).get(name)
         if values is None:
             meant = did_you_mean(name, (*vars(self), *self.__dict__.get("further", {})))
@@ -80,7 +80,7 @@ class Curves(CurveResult):
         """Return the content of the result's file."""
 
     def failure(self) -> str | None:
-        """Return one line on what was asked for and not reached; None if everything was reached."""
+        """Return in one line what was not reached, or None if everything was."""
         if self.cause == "done":
             return None
         return f"{self.message}; what was computed before is kept"
@@ -164,7 +164,7 @@ class Curves(CurveResult):
 
 
 def lengths(K: int, M: int, L: int, further: Mapping[str, np.ndarray]) -> dict[str, int]:
-    """Return lengths of a result file's axes: students, teachers, eigenvalues, tasks, heads."""
+    """Return the lengths of a result file's axes: students, teachers, modes, tasks, heads."""
     sizes = {"student": K, "student_2": K, "teacher": M, "teacher_2": M, "mode": L}
     for axis, name, place in (("head", "heads", -2), ("task", "task_error", -1)):
         if name in further:

@@ -79,7 +79,7 @@ NUMBERS = {
 """The variables that collections of runs have for each run, and their meanings."""
 
 FIELDS_OF_RUNS = {name.replace("error_sum", "local_error_sum"): name for name in NUMBERS}
-"""The names of these in datasets, and what they are called in chunks of runs."""
+"""The names of these variables in datasets, and in chunks of runs."""
 
 MORE_OF_RULES = ("b", "P", "W", "C", "heads", "task_error", "noisy_error", "mean_loss")
 """The variables that only runs with a learning rule have, besides overlaps of two families such as
@@ -92,7 +92,7 @@ def of_rules(name: str) -> bool:
 
 
 BY = "_by_"
-"""Between the name of an array and that of the number by which it was differentiated."""
+"""The text between the name of an array and that of the number it was differentiated by."""
 
 
 @dataclass(frozen=True)
@@ -112,20 +112,19 @@ class Contents:
 
 
 def write(path: str | Path | Output, contents: Contents) -> Path:
-    """Write a result file; returns the path.
+    """Write a result file; return the path.
 
     Args:
-        path: the file, or the :class:`~symderiv.foundation.outputs.Output` that was made for it;
-        replaced if
-            symderiv wrote it, never left half written.
-        contents: what it is to hold.
+        path: the file, or its :class:`~symderiv.foundation.outputs.Output`; it is replaced if
+        symderiv wrote it, and never left half written.
+        contents: the content of the file.
 
     Raises:
         InputError: the file must not be replaced, or the folder cannot be written to.
-        SymderivError: the disk is full; an older file of this name is as it was.
+        SymderivError: the disk is full; an older file of this name is unchanged.
     """
     target = as_output(path, "nc")
-    # The file is made in memory: HDF5 does not recover from a disk that fills up under it.
+    # The file is made in memory, because HDF5 does not recover from a full disk.
     content = io.BytesIO()
     _fill(content, contents)
     target.write(content.getbuffer())
@@ -133,7 +132,7 @@ def write(path: str | Path | Output, contents: Contents) -> Path:
 
 
 def dataset(contents: Contents) -> xarray.Dataset:
-    """Return the same with the names, axes and attributes of the file, in memory."""
+    """Return the content in memory, with the names, axes and attributes of the file."""
     import xarray
 
     data = {}
@@ -166,18 +165,18 @@ def read_run(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def check_same(path: Path, content: bytes, title: str, study_text: str) -> None:
-    """Refuse to take the place of a file that holds another run.
+    """Refuse to replace a file that contains another run.
 
     A run of the same problem to another end, at other times or with more digits is the same.
 
     Args:
         path: the file, for the message.
-        content: its bytes, as symderiv wrote them.
-        title: the title of the result that would take its place.
+        content: its bytes, whose seal is intact.
+        title: the title of the result that would replace it.
         study_text: the study text of that result.
 
     Raises:
-        InputError: the file is of another kind of result, or of another problem.
+        InputError: the file contains another kind of result, or that of another problem.
     """
     try:
         with _read(path, content) as file:
@@ -190,14 +189,14 @@ def check_same(path: Path, content: bytes, title: str, study_text: str) -> None:
 
 
 def _learning(study_text: str) -> dict[str, Any]:
-    """Return the part of a study that decides learning: all but times and accuracy."""
+    """Return the part of a study that determines learning: all but times and accuracy."""
     tables = tomllib.loads(study_text)
     return {name: table for name, table in tables.items() if name not in ("time", "simulation")}
 
 
 @contextmanager
 def _opened(path: str | Path) -> Iterator[Any]:
-    """Yield the file, opened from the very bytes whose checksum was found right."""
+    """Yield a file that is opened from exactly the bytes whose checksum was verified."""
 
     path = Path(path)
     try:
@@ -217,7 +216,7 @@ def _opened(path: str | Path) -> Iterator[Any]:
 
 @contextmanager
 def _read(path: Path, content: bytes) -> Iterator[Any]:
-    """Open the netCDF file that is in these bytes."""
+    """Yield the netCDF file in these bytes."""
     import h5netcdf
 
     try:
@@ -235,7 +234,7 @@ def _attributes(file: Any) -> dict[str, Any]:
 
 
 def axes_of(name: str) -> tuple[tuple[str, ...], str]:
-    """Return the names of a variable's axes in result files, and what it is."""
+    """Return the axes of a variable in result files, and its meaning."""
     differentiated, _, by = name.partition(BY)
     if by:
         axes, meaning = axes_of(differentiated)
@@ -250,7 +249,7 @@ def axes_of(name: str) -> tuple[tuple[str, ...], str]:
 
 
 def _of_overlap(name: str) -> tuple[tuple[str, ...], str]:
-    """Return the axes of an overlap that a rule adds, which its two families of vectors name.
+    """Return axes and meaning of an overlap of two families of vectors that a rule adds.
 
     ``A.B`` is one of averages of the students with the teachers, ``J.A`` one with the students.
     """
@@ -260,10 +259,10 @@ def _of_overlap(name: str) -> tuple[tuple[str, ...], str]:
 
 
 def listed(name: str, given: Any) -> list[Any]:
-    """Return the values that were given under a name for a collection of runs.
+    """Return a list of values for a collection of runs.
 
     Raises:
-        InputError: They are no list, or there are none.
+        InputError: The values are not a list, or it is empty.
     """
     if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
         raise InputError(f"must be a list of values; give {name}=[…]", argument=name)
@@ -282,7 +281,7 @@ def labels_of(values: Sequence[Any]) -> np.ndarray:
 
 
 def _fill(file_in_memory: io.BytesIO, contents: Contents) -> None:
-    # here, because the integration itself should not wait for HDF5
+    # here, because an integration should not wait for HDF5 to load
     import h5netcdf
 
     variables = contents.variables

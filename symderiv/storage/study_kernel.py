@@ -1,4 +1,4 @@
-"""The solver module of a study, as accurate as its tolerance asks for."""
+"""The solver module of a study, as accurate as its tolerance requires."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
 
 COARSEST, FINEST = 1e-4, 1e-10
-"""Limits of the tolerance on activations that runs ask for."""
+"""Limits of the tolerance of activations."""
 
 
 def activation_tolerance(relative_tolerance: float) -> float:
-    """Return the tolerance on an approximated activation: a tenth of the run's, in steps of ten.
+    """Return the tolerance of approximated activations: a tenth of the run's, a power of ten.
 
-    Whole decades, so that runs with similar tolerances share one solver module.
+    With powers of ten, runs with similar tolerances share one solver module.
     """
     decade = math.floor(math.log10(relative_tolerance) + 1e-9) - 1
     return min(COARSEST, max(FINEST, float(f"1e{decade}")))
@@ -31,15 +31,15 @@ def kernel_for(
     notice: Callable[[str], None] | None = None,
     rule: LearningRule | None = None,
 ) -> Kernel:
-    """Return the solver module of a study, as accurate as its tolerance asks for.
+    """Return the solver module of a study, as accurate as its tolerance requires.
 
     Args:
-        study: its activations and its tolerance.
+        study: the study, with its activations and tolerance.
         notice: see :func:`~symderiv.storage.kernels.load_kernel`.
-        rule: that of the study; None for plain descent of the squared loss.
+        rule: the rule of the study; None for plain descent of the squared loss.
 
     Raises:
-        InputError: no rule is given, and the study has another one than plain descent.
+        InputError: no rule is given, although the study has another one than plain descent.
     """
     if rule is None:
         study.only_plain("this")

@@ -1,4 +1,4 @@
-"""A box of the grid, integrated: arrays of one row per point."""
+"""The integration of one box of the grid: arrays with one row per point."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from symderiv.sweeps.run_grid import PointsTold, RunGrid
 if TYPE_CHECKING:
     from symderiv.integrate.ensemble import Chunk
 
-#: Statuses beside the causes for which an integration ends.
+#: Statuses of points beside the causes for which integrations end.
 NOT_YET, FAILED, INTERRUPTED = "", "failed", "interrupted"
 
-#: One number or text per point: type, and what stands where nothing was computed.
+#: Variables with one number or text per point: type, and the value of points not computed.
 SCALARS: dict[str, tuple[str, object]] = {
     "status": ("<U24", NOT_YET),
     "alpha_end": ("<f8", np.nan),
@@ -34,7 +34,7 @@ class BoxResult:
 
     Args:
         arrays: the arrays by variable, first axis n; padded with not-a-number.
-        errors: why points failed, by their place among the n.
+        errors: why points failed, by index among the n.
         interrupted: points are missing because of an interrupt from the keyboard.
     """
 
@@ -44,12 +44,12 @@ class BoxResult:
 
     @property
     def missing(self) -> np.ndarray:
-        """Places of points that were not computed, or failed for a reason that may be gone."""
+        """Indices of points that were not computed, or whose failure may be temporary."""
         return np.flatnonzero(np.isin(self.arrays["status"], (NOT_YET, FAILED)))
 
 
 def empty(layout: SweepLayout, count: int, hashes: np.ndarray) -> BoxResult:
-    """Return a result in which nothing is known but the hashes of the points."""
+    """Return a result that contains nothing but the hashes of the points."""
     arrays = {name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()}
     arrays["point_hash"] = hashes
     for name in layout.inner.curves:
@@ -67,16 +67,16 @@ def compute(
     threads: int | None = None,
     told: PointsTold = lambda done: None,
 ) -> BoxResult:
-    """Integrate the points of flat indices, but those that are known already.
+    """Integrate the points with given flat indices, except those that are known already.
 
-    An interrupt from the keyboard leaves in the result what has ended by then.
+    After an interrupt from the keyboard the result contains the points that have ended.
 
     Args:
         grid, layout: the grid and layout of the sweep.
-        indices: shape (n,).
+        indices: the flat indices of the points, shape (n,).
         known: earlier results of the same points.
         threads: the threads of one chunk; see :func:`~symderiv.integrate.ensemble.integrate_chunk`.
-        told: called as points are done.
+        told: called with the number of finished points.
     """
     result = known or empty(layout, indices.size, grid.hashes(indices))
     todo = result.missing
@@ -93,7 +93,7 @@ def compute(
 
 
 def _fill(result: BoxResult, places: np.ndarray, found: Chunk) -> None:
-    """Take over the runs that have ended; the status comes last, for who is interrupted here."""
+    """Store the runs that have ended; the status comes last, so that an interrupt is harmless."""
     ended = np.flatnonzero(found.status != INTERRUPTED)
     places = places[ended]
     arrays = result.arrays
@@ -111,7 +111,7 @@ def _fill(result: BoxResult, places: np.ndarray, found: Chunk) -> None:
 
 
 def put(arrays: dict[str, np.ndarray], name: str, places: np.ndarray, values: np.ndarray) -> None:
-    """Put rows of a variable in the first corner of longer axes; axes grow if they have to."""
+    """Write rows of a variable, padded with NaN; its inner axes grow if rows are longer."""
     if name not in arrays:
         arrays[name] = np.full((arrays["status"].size, *values.shape[1:]), np.nan)
     target = arrays[name]

@@ -16,7 +16,7 @@ _RUN_VARIABLES = {"status", "alpha"}
 
 @xarray.register_dataset_accessor("symderiv")  # type: ignore[no-untyped-call]
 class EnsembleView(ManyRuns):
-    """Pictures, features and files of the runs in a dataset, as a sweep has them.
+    """Pictures, features and files of the runs in a dataset, as sweeps have them.
 
     Raises:
         InputError: the dataset has no runs.
@@ -35,7 +35,7 @@ class EnsembleView(ManyRuns):
         return self._data
 
     def to_dict(self) -> dict[str, Any]:
-        """Return how many runs there are, and how they ended."""
+        """Return the number of runs, and how many ended in which way."""
         endings = self._data["status"].values.ravel().tolist()
         return {
             "runs": len(endings),
@@ -50,13 +50,13 @@ class EnsembleView(ManyRuns):
 
 
 class RunsDataset(xarray.Dataset):  # type: ignore[no-untyped-call]
-    """An xarray dataset of runs, which draws itself when its ``plot`` is called."""
+    """An xarray dataset of runs whose ``plot`` can be called to draw the runs."""
 
     __slots__ = ()
 
     @property
     def plot(self) -> RunsPlot:  # type: ignore[override]
-        """Pictures: ``runs.plot("R")`` draws the runs, ``runs.plot.scatter(…)`` is xarray's."""
+        """The plots: ``runs.plot("R")`` draws the runs, ``runs.plot.scatter(…)`` is xarray's."""
         return RunsPlot(self)
 
 
@@ -71,7 +71,7 @@ class RunsPlot(DatasetPlotAccessor):
 
 
 def as_runs(data: xarray.Dataset) -> xarray.Dataset:
-    """Return the same dataset, with a ``plot`` that can be called if it holds runs."""
+    """Return a dataset that draws itself, if it contains runs; any other one as it is."""
     if not set(data.variables) >= _RUN_VARIABLES:
         return data
     runs = RunsDataset(data.data_vars, data.coords, data.attrs)

@@ -1,4 +1,4 @@
-"""The layout of a grid's points in arrays: dimensions, padding, boxes that are computed as one."""
+"""The layout of a grid's points in arrays: dimensions, padding, and boxes of points."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.run_grid import RunGrid
 from symderiv.sweeps.swept_keys import Axis, point_label
 
-#: Points of a box: a sixteenth of the sweep, up to so many, and to so many bytes.
+#: Limits of a box: a part of the sweep, a number of points, and a number of bytes.
 _PARTS, _MOST_IN_BOX, _MOST_BYTES = 16, 1024, 32 * 2**20
 
 
 @dataclass(frozen=True)
 class Box:
-    """Neighbouring points of the grid, computed and written together.
+    """Neighbouring points of the grid, which are computed and written together.
 
     Args:
         number: the number of the box.
-        start, stop: along each swept dimension.
+        start, stop: its range along each swept dimension.
         shape: the shape of the grid.
     """
 
@@ -57,11 +57,11 @@ class SweepLayout:
     Args:
         axes: the swept keys.
         alpha: the output times, shape (A,), if all points have the same; else one row for each
-            point along the keys ``timed``, shape (…, A), the last ones not a number where a study
-            has fewer.
-        timed: numbers of the axes that the output times depend on.
-        inner: what one point has, at most; what it has not is not a number.
-        box: lengths of a box.
+            point along the keys ``timed``, shape (…, A), padded with NaN for studies with fewer
+            times.
+        timed: indices of the axes on which the output times depend.
+        inner: the variables of one point with their largest sizes; missing entries are NaN.
+        box: the lengths of a box.
     """
 
     axes: tuple[Axis, ...]
@@ -71,7 +71,7 @@ class SweepLayout:
     box: tuple[int, ...]
 
     def sizes_only(self) -> SweepLayout:
-        """Return it without values and times, as a box needs it to be computed."""
+        """Return the layout without values and times, which suffices to compute a box."""
         A = self.alpha.shape[-1]
         return replace(self, axes=(), alpha=np.empty(A), box=())
 
@@ -91,11 +91,11 @@ class SweepLayout:
 
     @cached_property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the dimensions of one point that every rule has."""
+        """Sizes of the dimensions of one point, except those that only some rules have."""
         return {self.time: self.alpha.shape[-1], **self.inner.sizes}
 
     def dimensions(self, variable: str) -> tuple[str, ...]:
-        """Return those of one point in a variable."""
+        """Return the dimensions of a variable of one point."""
         return tuple(self.time if name == "time" else name for name in self.inner.axes(variable))
 
     @property
@@ -118,7 +118,7 @@ class SweepLayout:
         return point_label(self.axes, index)
 
     def labels(self, box: Box) -> str:
-        """Return the points of a box, by the first and the last."""
+        """Return a description of a box's points, by the first and the last."""
         first, last = (self.label(int(n)) for n in (box.indices[0], box.indices[-1]))
         return f"the points from {first} to {last}" if len(box) > 1 else f"the point {first}"
 
@@ -134,9 +134,9 @@ def layout_of(grid: RunGrid) -> SweepLayout:
 
 
 def _box(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """Lengths of boxes: whole along the last axes, one along the first ones.
+    """Return the lengths of boxes: whole along the last axes, one along the first ones.
 
-    It depends on the grid only, so that every machine computes the same points together.
+    They depend on the grid only, so that every machine computes the same points together.
     """
     most = min(math.ceil(math.prod(shape) / _PARTS), _MOST_IN_BOX, max(1, _MOST_BYTES // size))
     lengths = []

@@ -1,4 +1,4 @@
-"""Abilities of many runs over swept values: pictures, features of each run, tables and files."""
+"""The base of results with many runs: pictures, features of each run, tables and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of a map: a number or a kind of each, computed once, kept when the map is stopped."""
+"""The runs of a map: a number or kind of each, computed once and kept in a checkpoint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from symderiv.storage.checkpoint import Checkpoint
 from symderiv.sweeps.box_results import INTERRUPTED
 from symderiv.sweeps.run_grid import Swept
 
-# What one call integrates: memory stays bounded, and what a kill costs.
+# Limits of runs in one call, which bound the memory and the loss after a kill.
 _FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 1024
 _SECONDS_AT_ONCE = 1.0
 _KEPT = "values"
@@ -27,16 +27,16 @@ _NOTHING = np.empty(0)
 
 @dataclass(frozen=True)
 class Measure:
-    """The number of a run that a map shows.
+    """The quantity of a run that a map shows.
 
     Args:
         name: its name.
-        words: the words on axes.
-        of: the value of a run, a number or a text, from its times and errors, both shape (n,), and
-            its status.
-        kinds: values are kinds, and only whether they are equal counts.
-        logarithmic: it is the logarithm whose changes count.
-        curve: the variable that errors are.
+        words: the label of axes.
+        of: a function from a run's times and errors, both shape (n,), and its status to the value,
+            a number or a text.
+        kinds: True if values are kinds, which are only compared for equality.
+        logarithmic: True if changes of the logarithm count.
+        curve: the variable that is taken as the errors.
     """
 
     name: str
@@ -58,7 +58,7 @@ class MapRuns:
         checkpoint: Checkpoint | None,
     ) -> None:
         self._grid = swept.grid(over, lambda task, fraction: None, lazily=True)
-        # whole numbers may stand several times along a side
+        # rounded to whole numbers, values along a side may repeat
         self._first = [
             np.unique(values, return_index=True)[1][np.unique(values, return_inverse=True)[1]]
             for values in over.values()
@@ -78,16 +78,16 @@ class MapRuns:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds that were met, in the order of their numbers."""
+        """Kinds of the computed values, in the order of their numbers."""
         return tuple(self._kinds)
 
     @property
     def made(self) -> int:
-        """The number of runs that were asked for."""
+        """The number of runs for which values were returned."""
         return len(self._asked)
 
     def values(self, places: np.ndarray) -> np.ndarray:
-        """Return numbers at places (n, 2): of kinds, or of the quantity or its logarithm."""
+        """Return numbers at places (n, 2): of kinds, of the quantity, or of its logarithm."""
         first = tuple(f[p] for f, p in zip(self._first, places.T, strict=True))
         indices = np.ravel_multi_index(first, self._grid.shape).tolist()
         todo = [index for index in dict.fromkeys(indices) if index not in self._known]
@@ -98,7 +98,7 @@ class MapRuns:
             if time.monotonic() - started < _SECONDS_AT_ONCE:
                 self._at_once = min(2 * self._at_once, _MOST_AT_ONCE)
         self._asked.update(indices)
-        # kinds are numbered as they are asked for, however many times the map was begun
+        # kinds are numbered in the order of requests, also if the map was resumed
         return np.array([self._number(self._known[index]) for index in indices])
 
     def _compute(self, indices: list[int]) -> None:
@@ -118,7 +118,7 @@ class MapRuns:
 
     @contextmanager
     def keeping(self) -> Iterator[None]:
-        """Keep the known runs in the checkpoint, and write it if the map does not end well."""
+        """Keep the known runs in the checkpoint, and write it if the map fails or is stopped."""
         try:
             yield
         except BaseException:
@@ -144,7 +144,7 @@ class MapRuns:
 
 
 def _text_of_maps() -> str:
-    """Return a digest of all modules that values of a map depend on, but those of dynamics."""
+    """Return a digest of the sources on which a map's values depend, beside those of runs."""
     import symderiv_codegen
     import symderiv_kernels
 

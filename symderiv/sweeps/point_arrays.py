@@ -17,7 +17,7 @@ def _axes(name: str) -> tuple[str, ...]:
     return tuple("time" if axis == "alpha" else axis for axis in axes_of(name)[0])
 
 
-#: Dimensions behind those of the sweep, by the variable; "time" is that of the output times.
+#: Dimensions of each variable after those of the sweep; "time" is that of the output times.
 AXES = {name: _axes(name) for name in (*_OF_STUDIES, *MORE_OF_RULES)}
 
 
@@ -27,9 +27,9 @@ class PointArrays:
 
     Args:
         times: the number of output times.
-        sizes: lengths of the dimensions, but that of the times.
+        sizes: lengths of the dimensions, except that of the times.
         curves: dimensions by variable.
-        study: whether the points are studies, whose rules may add variables to these.
+        study: True if the points are studies, whose rules may add variables.
     """
 
     times: int
@@ -45,7 +45,7 @@ class PointArrays:
 
     @classmethod
     def read(cls, said: Any) -> Self:
-        """Read from what :attr:`said` is in a store."""
+        """Return the variables from the form :attr:`said`, in which a store keeps them."""
         if isinstance(said, list):
             return cls.of_studies(*said)
         curves = {name: tuple(axes) for name, axes in said["curves"].items()}

@@ -1,4 +1,4 @@
-"""A function on a lattice, computed only where it changes: a quadtree of rectangles.
+"""A function on a lattice that is computed only where it changes, by a quadtree.
 
 A rectangle whose known values differ is cut into four until it is one cell of the lattice; one
 whose corners and all points known on its edges agree is left as it is. Points on an edge become
@@ -16,10 +16,10 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 
 MOST_CELLS = 2048
-# Squares are cut where values differ by more than this part of what the first ones differ.
+# Rectangles are cut if values differ by more than this part of the first values' range.
 _SHARE = 0.05
 
-#: Given places (n, 2) on the lattice, their values (n,).
+#: A function from places (n, 2) on the lattice to their values (n,).
 Values = Callable[[np.ndarray], np.ndarray]
 
 
@@ -28,9 +28,9 @@ class Refined:
     """Known values of a function on a lattice of (N_1 + 1) × (N_2 + 1) points.
 
     Args:
-        values: at the points, shape (N_1 + 1, N_2 + 1); arbitrary where not known.
-        known: where they were computed, same shape.
-        leaves: rectangles as first corner and two sides, shape (n, 4).
+        values: the values at the points, shape (N_1 + 1, N_2 + 1); arbitrary where not known.
+        known: True where values were computed, same shape.
+        leaves: the rectangles as first corner and two sides, shape (n, 4).
         change: the largest difference within a rectangle that is not cut.
     """
 
@@ -45,8 +45,7 @@ class Refined:
         return int(self.known.sum())
 
     def filled(self) -> np.ndarray:
-        """Return values at all points: those computed, and in between ones that are bilinear in the
-        numbers of the points.
+        """Return values at all points, interpolated bilinearly between the computed ones.
 
         Where ``change`` is 0 all corners of a rectangle have one value, which is that of its
         inside.
@@ -69,16 +68,15 @@ class Refined:
 
 @dataclass(frozen=True)
 class MapLattice:
-    """The lattice of a map, and how closely it is computed.
+    """The lattice of a map, and the accuracy to which it is computed.
 
     Args:
-        resolution: N, cells along a side of which only the ends are given; ``coarse`` times a power
+        resolution: N, the number of cells along a side given by its ends; ``coarse`` times a power
             of 2.
-        coarse: rectangles along each side to begin with; what is smaller may be missed.
-        change: largest one of the quantity (of its decimal logarithm where that counts) that is
-            not followed; a
-            twentieth of the range of the first values if it is None. 0 for kinds that are numbered.
-        cells: cells along each of the two sides; those of the resolution if it is None.
+        coarse: the number of first rectangles along each side; regions inside of one may be missed.
+        change: the largest change of the quantity (or of its decimal logarithm) that is not
+            refined; a twentieth of the range of the first values if None; 0 for numbered kinds.
+        cells: the numbers of cells along both sides; those of the resolution if None.
 
     Raises:
         InputError: there is no such lattice.
@@ -100,19 +98,19 @@ class MapLattice:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Points along each of the two sides."""
+        """The number of points along each of the two sides."""
         first, second = self.cells or (self.resolution, self.resolution)
         return first + 1, second + 1
 
     def starts(self) -> list[np.ndarray]:
-        """Return the places along each side at which the first rectangles begin and end."""
+        """Return the edges of the first rectangles along each side."""
         return [
             np.unique(np.rint(np.linspace(0, points - 1, self.coarse + 1)).astype(int))
             for points in self.shape
         ]
 
     def threshold(self, values: Values) -> float:
-        """Return the largest change that is not followed."""
+        """Return the largest change that is not refined."""
         if self.change is not None:
             return self.change
         numbers = values(_mesh(self.starts()))
@@ -123,12 +121,11 @@ class MapLattice:
 def refined(
     values: Values, lattice: MapLattice, tell: Callable[[int], None] = lambda runs: None
 ) -> Refined:
-    """Compute a function where it changes.
+    """Compute a function on a lattice, refined where it changes.
 
     Args:
-        values: the function; called with all places of a round at once. Not a number is a value of
-            its own.
-        lattice: where.
+        values: the function, called with all places of a round at once; NaN counts as a value.
+        lattice: the lattice.
         tell: called with the number of values computed so far.
     """
     change = lattice.threshold(values)
@@ -158,7 +155,7 @@ def refined(
             for shift in np.ndindex(2, 2)
         ]
         whole = np.concatenate(parts)
-        # half of a side of one cell is nothing
+        # halving a side of one cell gives empty parts
         leaves = np.concatenate([leaves[~cut], whole[(whole[:, 2:] > 0).all(axis=1)]])
 
 
@@ -174,7 +171,7 @@ def _corners(leaves: np.ndarray) -> np.ndarray:
 
 
 def _changes(values: np.ndarray, known: np.ndarray, leaf: np.ndarray, change: float) -> bool:
-    """Return whether a rectangle that can be cut has values that differ."""
+    """Return whether a rectangle has values that differ too much, and can be cut."""
     first, second, high, wide = (int(n) for n in leaf)
     if high == wide == 1:
         return False
@@ -183,6 +180,6 @@ def _changes(values: np.ndarray, known: np.ndarray, leaf: np.ndarray, change: fl
     numbers = there[~np.isnan(there)]
     if 0 < numbers.size < there.size:
         return True
-    if not numbers.size or numbers.min() == numbers.max():  # also all infinite
+    if not numbers.size or numbers.min() == numbers.max():  # also if all are infinite
         return False
     return bool(numbers.max() - numbers.min() > change)

@@ -1,4 +1,4 @@
-"""The swept problem, a study or a system with its start and times, and the grid of its runs."""
+"""The swept problem, a study or a system with start and times, and the grid of its runs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from symderiv.sweeps.swept_keys import Axis, point_label, values_at
 if TYPE_CHECKING:
     from symderiv.integrate.ensemble import Chunk
 
-#: Called with the number of points that are done.
+#: A function that is called with the number of finished points.
 PointsTold = Callable[[int], None]
 
 
 class RunGrid(ABC):
-    """A grid of runs; each is known by its flat index, the last key varying fastest.
+    """A grid of runs, numbered by flat indices in which the last key varies fastest.
 
     Attributes:
-        axes: One per key, in the order given.
+        axes: One axis per key, in the order given.
     """
 
     axes: tuple[Axis, ...]
@@ -42,11 +42,11 @@ class RunGrid(ABC):
         return math.prod(self.shape)
 
     def settings(self, index: int) -> dict[str, Any]:
-        """Return the values of a point by the keys."""
+        """Return the values of the keys at a point."""
         return {axis.key: value for axis, value in values_at(self.axes, index)}
 
     def label(self, index: int) -> str:
-        """Return the same in words."""
+        """Return the values of the keys at a point in words."""
         return point_label(self.axes, index)
 
     def part(self, slices: Sequence[slice]) -> Self:
@@ -61,45 +61,43 @@ class RunGrid(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """The common part of all points, as stores keep it."""
+        """The text of what all points share, as stores keep it."""
 
     @abstractmethod
     def over(self, axes: tuple[Axis, ...]) -> Self:
-        """Return the grid over other values, which were checked already."""
+        """Return the grid over other values, which have been checked already."""
 
     @abstractmethod
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return 32 hexadecimal digits of each point: equal runs, equal hashes."""
+        """Return 32 hexadecimal digits per point, which are equal for equal runs."""
 
     @abstractmethod
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
-        """Return numbers of the axes that output times depend on, the times, and what a point
-        has.
-        """
+        """Return the axes on which output times depend, the times, and the variables of a point."""
 
     @abstractmethod
     def derive(self, tell: Tell) -> None:
-        """Derive every solver module once, before workers ask for it all at once."""
+        """Derive every solver module once, before many workers need it."""
 
     @abstractmethod
     def integrate(
         self, indices: np.ndarray, threads: int | None, told: PointsTold
     ) -> Iterator[tuple[np.ndarray, Chunk]]:
-        """Yield points of flat indices as they come: their numbers among these, and their runs."""
+        """Yield finished points: their positions among the given ones, and their runs."""
 
 
 class Swept(Protocol):
-    """A study with values, whatever it is made of."""
+    """A study or a system that is swept over keys and values."""
 
     @property
     def text(self) -> str:
-        """Text of the grid, as stores keep it; :func:`tables_of` reads it."""
+        """The text of what all points share, as stores keep it; :func:`tables_of` reads it."""
 
     def alone(self) -> Self:
-        """Return the same without values of its own to sweep over."""
+        """Return the swept problem without values of its own to sweep over."""
 
     def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """Return keys and values, with those of its own, ranges written out."""
+        """Return keys and values, including its own, with ranges written out."""
 
     def grid(
         self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False
@@ -110,7 +108,7 @@ class Swept(Protocol):
         """Return whether a key takes whole numbers only."""
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
-        """Return everything on which the numbers of its runs depend, for checkpoints."""
+        """Return everything on which the results of its runs depend, for checkpoints."""
 
 
 def tables_of(text: str) -> dict[str, Any]:
@@ -118,7 +116,7 @@ def tables_of(text: str) -> dict[str, Any]:
     if not text.lstrip().startswith("{"):
         return tomllib.loads(text)
     said: dict[str, Any] = json.loads(text)
-    # what keys may vary is compared as keys
+    # values that keys may vary are compared as keys, not as parts of the statement
     system = {**said["system"], "declarations": []}
     for declaration in said["system"]["declarations"]:
         facts = {key: value for key, value in declaration.items() if key not in ("model", "value")}

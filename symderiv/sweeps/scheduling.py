@@ -1,7 +1,7 @@
-"""Who computes the boxes of a sweep: this process, processes of this machine, or a cluster.
+"""The computation of a sweep's boxes: in this process, in several, or on a cluster.
 
-Results come back to the one process that writes. At most a few boxes per worker are on their way,
-so that memory does not depend on the size of the sweep.
+Results return to the one process that writes. Only a few boxes per worker are in progress, so that
+memory does not depend on the size of the sweep.
 """
 
 from __future__ import annotations
@@ -31,53 +31,53 @@ from symderiv.sweeps.box_results import BoxResult, compute
 from symderiv.sweeps.layout import Box, SweepLayout
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 
-#: Points from which on a sweep is spread over processes of its own unless told otherwise.
+#: Number of points from which on a sweep uses several processes by default.
 LARGE = 50_000
 
 _IN_FLIGHT = 3
 _MOST_PROCESSES = 10_000
-# A box whose worker dies so often is what kills it, most likely by its memory.
+# A box whose workers die so often is taken to be the cause, most likely by its memory.
 _DEATHS = 10
 _PATIENCE = "60"
-# They and their page are for this machine alone.
+# Workers and their page can be reached from this machine only.
 _HERE = "127.0.0.1"
 _START_SECONDS = 120
 _WATCH_SECONDS = 1.0
-# A worker that ends so often without having joined will not do better the next time.
+# A worker that ends so often before it joins is not started again.
 _STARTS = 3
-# Lines of what a program says that are looked at, and characters of one that are repeated.
+# Number of lines of a program's output that are read, and of characters that are repeated.
 _SAID = 200
 _ERROR = re.compile(r"(\w+\.)*\w*(Error|Exception)\b")
 
 
 @dataclass(frozen=True)
 class Job:
-    """A box to be computed, and what is known of it."""
+    """A box to be computed, with its known results."""
 
     box: Box
     known: BoxResult | None = None
 
 
 class Jobs(Protocol):
-    """Boxes that are still to be computed, found one by one, and how far it is."""
+    """The boxes that remain to be computed, found one by one, and the progress."""
 
     def __iter__(self) -> Iterator[Job]: ...
 
     def progress(self, in_box: int = 0) -> tuple[DetailedTask, float]:
-        """Return the task and the fraction that is done, so many points of a box included."""
+        """Return the task and the finished fraction; ``in_box`` points of the current box count."""
 
 
 class Workplace:
     """The place where the boxes of a sweep are computed.
 
     Args:
-        where: the address of a running Dask cluster, or how many processes of this machine; 0 for
-            this process alone; by the number of points if it is None.
-        stack: what is begun for the sweep ends with it.
-        notice: called with a line where it runs.
+        where: the address of a running Dask cluster, or a number of processes on this machine; 0
+            for this process alone; None chooses by the number of points.
+        stack: contexts that are entered here and end with the sweep.
+        notice: called with a line that says where the sweep runs.
 
     Raises:
-        InputError: so many processes are not acceptable.
+        InputError: the number of processes is not acceptable.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class Workplace:
         self._client: Any = None
 
     def check(self) -> None:
-        """Refuse the address of a cluster at which nobody answers.
+        """Refuse a cluster that does not answer at its address.
 
         Raises:
-            InputError: nobody does.
+            InputError: the cluster does not answer.
         """
         if isinstance(self._where, str):
             self._client = self._stack.enter_context(running_cluster(self._where))
@@ -102,7 +102,7 @@ class Workplace:
     def results(
         self, jobs: Jobs, grid: RunGrid, layout: SweepLayout, tell: Tell
     ) -> Iterator[tuple[Box, BoxResult]]:
-        """Boxes that are computed, as they come; a cluster is asked for with the first one."""
+        """Yield computed boxes as they come; a cluster is started or joined with the first one."""
         where = _processes(len(grid)) if self._where is None else self._where
         if where == 0:
             yield from here(grid, layout, jobs, lambda done: tell(*jobs.progress(done)))
@@ -120,20 +120,20 @@ class Workplace:
             words = f"{where} processes of this machine"
             self._client = self._stack.enter_context(local_cluster(where))
         self._notice(f"{len(grid)} points on {words}")
-        if find_spec("bokeh") is not None:  # which the page needs
+        if find_spec("bokeh") is not None:  # the page needs bokeh
             self._notice(f"dashboard: {self._client.dashboard_link}")
         yield from on_cluster(self._client, grid, layout, itertools.chain([first], waiting))
 
 
 def _processes(points: int) -> int:
-    """Return the number of processes for a sweep of so many points; 0 means only this one."""
+    """Return the number of processes for a sweep of so many points; 0 means this one alone."""
     return (os.cpu_count() or 1) if points >= LARGE else 0
 
 
 def here(
     grid: RunGrid, layout: SweepLayout, jobs: Iterable[Job], told: PointsTold
 ) -> Iterator[tuple[Box, BoxResult]]:
-    """Compute one box after the other, in this process on all its processors."""
+    """Compute one box after the other in this process, on all processors."""
     for job in jobs:
         yield job.box, compute(grid, layout, job.box.indices, known=job.known, told=told)
 
@@ -141,12 +141,12 @@ def here(
 def on_cluster(
     client: Any, grid: RunGrid, layout: SweepLayout, jobs: Iterable[Job]
 ) -> Iterator[tuple[Box, BoxResult]]:
-    """Compute boxes on the workers of a cluster, whichever is ready first.
+    """Compute boxes on the workers of a cluster, and yield them as they come.
 
-    A box whose worker was killed is computed again by another one.
+    A box whose worker was killed is computed again by another worker.
 
     Raises:
-        SymderivError: the scheduler is gone, or a box kills its workers.
+        SymderivError: the scheduler has stopped, or a box kills its workers.
     """
     distributed = _distributed()
     waiting, deaths = iter(jobs), Counter[int]()
@@ -154,7 +154,7 @@ def on_cluster(
     finished = distributed.as_completed()
 
     def submit(job: Job) -> None:
-        # all that a box needs goes with it: data kept on workers would die with them
+        # a box is sent with everything that it needs: data kept on workers would die with them
         part = grid.part(job.box.slices)
         future = client.submit(_on_worker, part, layout.sizes_only(), job.known, pure=False)
         at_work[future.key] = job
@@ -196,20 +196,19 @@ def _on_worker(part: RunGrid, layout: SweepLayout, known: BoxResult | None) -> B
 
 @contextmanager
 def local_cluster(workers: int) -> Iterator[Any]:
-    """Yield the client of a scheduler and workers in processes of their own, which end with this
-    one.
+    """Yield the client of a scheduler and workers in separate processes, which end with this one.
 
-    They are started as programs, not as copies of this process: it may hold compiled threads, and
-    its main module need not be one that can be imported again. A worker that has ended is started
-    again; one that three times in a row ends before it has joined cannot start.
+    They are started as programs, not as forks of this process, which may have compiled threads, and
+    whose main module perhaps cannot be imported again. A worker that ends is started again, unless
+    it has ended three times in a row before it joined.
 
     Raises:
-        SymderivError: they do not start; the message has the last words of the one that failed.
+        SymderivError: they do not start; the message has the last line of the program that failed.
     """
     with tempfile.TemporaryDirectory(prefix="symderiv-sweep-") as folder, ExitStack() as stack:
         file = Path(folder) / "scheduler.json"
         own = ("--scheduler-file", str(file), "--host", _HERE)
-        # whoever is killed leaves processes that wait for it, but not for ever
+        # if this process is killed, scheduler and workers end after some time without it
         scheduler = stack.enter_context(
             _program(Path(folder) / "scheduler.log", "scheduler", *own, "--port", "0",
                      "--idle-timeout", _PATIENCE, "--dashboard-address", f"{_HERE}:0")
@@ -218,7 +217,7 @@ def local_cluster(workers: int) -> Iterator[Any]:
                  "--death-timeout", _PATIENCE, "--no-dashboard")  # fmt: skip
         cluster = stack.enter_context(_KeptRunning(words, workers, Path(folder)))
         client = _client_of(file, scheduler)
-        # nobody can say to those who wait for results that there will be none, but its end does
+        # those who wait for results learn that there will be none only if the scheduler ends
         cluster.watch(client, give_up=scheduler.process.kill)
         try:
             yield client
@@ -232,14 +231,14 @@ def local_cluster(workers: int) -> Iterator[Any]:
 
 @dataclass
 class _DaskProgram:
-    """One of Dask's programs, and the file with what it says."""
+    """One of Dask's programs, and the file with its output."""
 
     process: subprocess.Popen[bytes]
     log: Path
 
     @property
     def last_words(self) -> str:
-        """The last error that it names, or the last line that it wrote."""
+        """The last error in the program's output, or its last line."""
         lines = self.log.read_text(errors="replace").split("\n")[-_SAID:]
         said = [line.strip() for line in lines if line.strip()]
         errors = [line for line in said if _ERROR.match(line)]
@@ -249,7 +248,7 @@ class _DaskProgram:
 
 @contextmanager
 def _program(log: Path, *words: str) -> Iterator[_DaskProgram]:
-    """Yield one of Dask's programs; it and what it has started end with the block."""
+    """Yield one of Dask's programs; it ends with the block, and so do its children."""
     started = _started(log, words)
     try:
         yield started
@@ -258,12 +257,12 @@ def _program(log: Path, *words: str) -> Iterator[_DaskProgram]:
 
 
 class _KeptRunning:
-    """So many workers, each started again when it has ended, whatever ended it.
+    """A fixed number of workers, each of which is started again when it ends.
 
     Args:
         words: the command line of a worker, without its name.
-        count: how many.
-        folder: for what they say.
+        count: the number of workers.
+        folder: the folder of their output.
     """
 
     def __init__(self, words: Sequence[str], count: int, folder: Path) -> None:
@@ -274,7 +273,7 @@ class _KeptRunning:
         self._failures = [0] * count
         self._ending = threading.Event()
         self._watching: threading.Thread | None = None
-        #: Why there are no workers, if they cannot start.
+        #: Why workers cannot start; empty if they can.
         self.trouble = ""
 
     def __enter__(self) -> Self:
@@ -288,7 +287,7 @@ class _KeptRunning:
             _end(program.process)
 
     def watch(self, client: Any, give_up: Callable[[], None]) -> None:
-        """Start what has ended from now on; ``give_up`` is called once when that is of no use."""
+        """Restart workers that end from now on; call ``give_up`` once if they cannot start."""
 
         def watch() -> None:
             waiting = set(range(len(self._programs)))
@@ -313,7 +312,7 @@ class _KeptRunning:
         self._watching.start()
 
     def _start(self, place: int) -> _DaskProgram:
-        # the scheduler may still know an earlier one of this place
+        # a new name, because the scheduler may still know the earlier worker
         self._names[place] = name = f"{place}-{next(self._numbers)}"
         return _started(self._folder / f"{place}.log", (*self._words, "--name", name))
 
@@ -328,7 +327,7 @@ class _KeptRunning:
 
 def _started(log: Path, words: Sequence[str]) -> _DaskProgram:
     environment = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": str(_DEATHS)}
-    # a signal from the keyboard is for this process, which ends them
+    # in a session of their own: an interrupt is for this process, which ends them
     with log.open("wb") as said:
         process = subprocess.Popen(
             [sys.executable, "-m", "dask", *words],
@@ -342,8 +341,8 @@ def _started(log: Path, words: Sequence[str]) -> _DaskProgram:
 
 
 def _end(program: subprocess.Popen[bytes]) -> None:
-    """End a program and what it has started."""
-    psutil: Any = import_module("psutil")  # Dask needs it too
+    """End a program and its children."""
+    psutil: Any = import_module("psutil")  # Dask needs this module too
     with suppress(psutil.Error):
         for child in psutil.Process(program.pid).children(recursive=True):
             with suppress(psutil.Error):
@@ -353,7 +352,7 @@ def _end(program: subprocess.Popen[bytes]) -> None:
 
 
 def _client_of(file: Path, scheduler: _DaskProgram) -> Any:
-    """Return a client of the scheduler that writes its address to a file."""
+    """Return a client of the scheduler whose address is written to a file."""
     end = time.monotonic() + _START_SECONDS
     while not file.exists():
         if scheduler.process.poll() is not None or time.monotonic() > end:
@@ -371,10 +370,10 @@ def _client_of(file: Path, scheduler: _DaskProgram) -> Any:
 
 
 def _client(*address: str, **options: Any) -> Any:
-    """Return a client of a scheduler; closed if nobody answers it.
+    """Return a client of a scheduler; close it if the scheduler does not answer.
 
-    One that is left open is closed when it is collected, and if that happens in a fork of this
-    process, where the thread that would close it does not run, the fork waits for twenty seconds.
+    An open client is closed by the garbage collector; in a fork of this process, which lacks the
+    thread that does it, that would take twenty seconds.
     """
     kind = _distributed().Client
     client = kind.__new__(kind)
@@ -387,7 +386,7 @@ def _client(*address: str, **options: Any) -> Any:
 
 
 def _close(client: Any, answers: bool) -> None:
-    """Leave a cluster; one that is gone is hardly waited for."""
+    """Close a client; the wait is short if the cluster has stopped."""
     for seconds in (5.0 if answers else 0.1, 1.0):
         with suppress(OSError, TimeoutError):
             client.close(timeout=seconds)
@@ -396,10 +395,10 @@ def _close(client: Any, answers: bool) -> None:
 
 @contextmanager
 def running_cluster(address: str) -> Iterator[Any]:
-    """Yield a cluster that runs already.
+    """Yield the client of a cluster that is already running.
 
     Raises:
-        InputError: nobody answers at the address.
+        InputError: no cluster answers at the address.
     """
     try:
         client = _client(address, timeout="10s")
@@ -415,7 +414,7 @@ def running_cluster(address: str) -> Iterator[Any]:
 
 
 def _distributed() -> Any:
-    """Return the package, imported late; most of its calls have no types."""
+    """Return Dask's package ``distributed``, imported late; most of its calls have no types."""
     import distributed
 
     return distributed

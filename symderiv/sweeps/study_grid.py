@@ -1,8 +1,8 @@
-"""A grid of studies that are made one by one, when they are needed.
+"""A grid of studies that are made one by one when they are needed.
 
-A study of the grid is known by its flat index, the last key varying fastest. Keys that no check
-relates to another (``QUICK``) are put into a copy of a checked study; all others make a study that
-is checked as a whole, once for each of their combinations.
+A study of the grid is known by its flat index, the last key varying fastest. Values of keys that no
+check relates to another key (``QUICK``) are put into a copy of a checked study. For each
+combination of the other keys a study is made and checked as a whole.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
 from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
 
-#: Keys whose values neither a check nor anything that a study keeps relates to another key.
+#: Keys that neither a check nor a cached property of a study relates to another key.
 QUICK = tuple(f"{table}.{name}" for table, name, record in all_records() if record.quick)
 
-# Combinations of the other keys are all checked before anything is computed.
+# Largest number of combinations of other keys, all checked before anything is computed.
 _MOST_CHECKED = 10**6
 _KEPT_STUDIES = 1024
-# Larger arrays go by their digest.
+# Arrays with more numbers are identified by digests.
 _MOST_NUMBERS = 1000
 
 
@@ -46,16 +46,16 @@ class Grid(RunGrid):
     """The studies of a sweep.
 
     Args:
-        study: what is the same in all of them; its own [sweep] counts too.
-        over: values of keys, beside or in place of those of [sweep].
-        tell: told how far the checks are.
-        lazily: check studies when they are made; values may stand twice.
+        study: the study with the values that all share; its own [sweep] counts too.
+        over: values of keys, in addition to those of [sweep] or in place of them.
+        tell: called with the progress of the checks.
+        lazily: True checks studies when they are made, and allows repeated values.
 
     Raises:
         InputError: a study of the grid is not acceptable; nothing was computed.
     """
 
-    #: How runs are made, and where studies are refused, in words.
+    #: Options of the integration, and words for messages on where keys are given.
     options: Mapping[str, Any] = MappingProxyType({})
     _where = "in [sweep] "
 
@@ -74,12 +74,12 @@ class Grid(RunGrid):
 
     @classmethod
     def of_ensemble(cls, study: Study, axes: tuple[Axis, ...], options: Mapping[str, Any]) -> Grid:
-        """Return a grid that is kept in memory, in which values may stand twice.
+        """Return a grid that is kept in memory, in which values may repeat.
 
         Args:
-            study: what is the same in all of its studies.
+            study: the study with the values that all share.
             axes: the keys and their values.
-            options: how :func:`integrate_chunk` makes its runs.
+            options: options of :func:`integrate_chunk`.
 
         Raises:
             InputError: a study of the grid is not acceptable.
@@ -95,7 +95,7 @@ class Grid(RunGrid):
         self.axes = axes
         self._quick = [place for place, axis in enumerate(axes) if axis.key in QUICK]
         self._others = [place for place, axis in enumerate(axes) if axis.key not in QUICK]
-        # one per grid, and gone with it
+        # one cache per grid, which ends with it
         self._of_others = lru_cache(_KEPT_STUDIES)(self._made)
         self._identity = lru_cache(_KEPT_STUDIES)(self._identity_of)
         self._table = lru_cache(_KEPT_STUDIES)(self._copied)
@@ -109,16 +109,16 @@ class Grid(RunGrid):
         return _again(self.study, axes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # what travels to another process: the study and the lists, not the studies made of them
+        # other processes get the study and the lists, not the studies made of them
         return _again, (self.study, self.axes)
 
     @property
     def text(self) -> str:
-        """The common part of all points."""
+        """The text of what all points share."""
         return self.study.text
 
     def study_at(self, index: int) -> Study:
-        """Return the study of a flat index."""
+        """Return the study with a flat index."""
         places, others = self._places(index)
         made = self._of_others(others)
         if not self._quick:
@@ -132,17 +132,20 @@ class Grid(RunGrid):
         return copy
 
     def studies(self, indices: Sequence[int] | np.ndarray) -> Iterator[Study]:
-        """Return the studies of flat indices, one after the other."""
+        """Return the studies with flat indices, one after the other."""
         return (self.study_at(int(index)) for index in indices)
 
     def combinations(self) -> Iterator[tuple[tuple[int, ...], Study]]:
-        """Yield places and study of every combination of keys that are not quick."""
+        """Yield indices and study of each combination of the keys that are not quick."""
         shape = self.shape
         for places in np.ndindex(*(shape[axis] for axis in self._others)):
             yield places, self._of_others(places)
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
-        """Return output times and sizes; one study is made per combination of keys not quick."""
+        """Return the axes of the times, the times and the variables.
+
+        One study is made for each combination of the keys that are not quick.
+        """
         timed = tuple(n for n, axis in enumerate(self.axes) if axis.key.startswith("time."))
         times: dict[tuple[int, ...], np.ndarray] = {}
         K = M = 1
@@ -170,7 +173,7 @@ class Grid(RunGrid):
     def integrate(
         self, indices: np.ndarray, threads: int | None, told: PointsTold
     ) -> Iterator[tuple[np.ndarray, Chunk]]:
-        """Integrate the studies of flat indices, those together that share a module."""
+        """Integrate the studies with flat indices; those that share a module are made together."""
         studies, done = list(self.studies(indices)), 0
         for group in group_points(studies):
 
@@ -184,7 +187,7 @@ class Grid(RunGrid):
             done += len(group)
 
     def hashes(self, indices: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Return 32 hexadecimal digits of each study, files and all: equal ones, equal hashes."""
+        """Return 32 hexadecimal digits per study and its files, equal for equal ones."""
         digests = []
         for index in indices:
             places, others = self._places(int(index))
@@ -197,7 +200,7 @@ class Grid(RunGrid):
         return np.array(digests, dtype="U32")
 
     def _places(self, index: int) -> tuple[list[int], tuple[int, ...]]:
-        """Return the place of an index along each axis, and along those that are not quick."""
+        """Return a point's position along each axis, and along those that are not quick."""
         places = []
         for length in reversed(self.shape):
             index, place = divmod(index, length)
@@ -206,9 +209,7 @@ class Grid(RunGrid):
         return places, tuple(places[axis] for axis in self._others)
 
     def _identity_of(self, others: tuple[int, ...]) -> tuple[str, list[str]]:
-        """Return a digest of all keys that are not quick and of the files that are read; the quick
-        ones in words.
-        """
+        """Return a digest of all keys that are not quick and of files, and the quick values."""
         study = self._of_others(others)
         tables = study.tables(_MOST_NUMBERS)
         quick = []
@@ -220,7 +221,7 @@ class Grid(RunGrid):
         return digest, quick
 
     def _copied(self, others: tuple[int, ...], table: str, places: tuple[int, ...]) -> BaseModel:
-        """Return a table with other values of quick keys, at these places of its axes."""
+        """Return a table with the values of quick keys at given positions."""
         values = {
             self.axes[axis].key.partition(".")[2]: self.axes[axis].values[place]
             for axis, place in zip(self._quick_axes[table], places, strict=True)
@@ -232,7 +233,7 @@ class Grid(RunGrid):
         axes = [self.axes[place] for place in self._others]
         values = {axis.key: axis.values[p] for axis, p in zip(axes, places, strict=True)}
         made = self._refused_with(values)
-        # what all copies of it share is made once
+        # cached properties that all copies share are made once
         _ = made.alpha, made.rule_keys, made.data_model
         return made
 
@@ -241,7 +242,7 @@ class Grid(RunGrid):
             return self.study
         try:
             study = self.study.changed(values)
-            # a study without times is refused here, as any other value
+            # studies without times are refused here, like other invalid values
             _ = study.alpha
         except InputError as error:
             label = ", ".join(f"{k.rpartition('.')[2]}={short_text(v)}" for k, v in values.items())
@@ -250,7 +251,7 @@ class Grid(RunGrid):
         return study
 
     def _checked(self, tell: Tell, lazily: bool) -> tuple[Axis, ...]:
-        """Return the axes with the values as checked studies have them."""
+        """Return the axes with values as checked studies have them; refuse repeated values."""
         count = math.prod(self.shape[axis] for axis in self._others)
         if count > _MOST_CHECKED and not lazily:
             keys = ", ".join(self.axes[axis].key for axis in self._others)
@@ -273,8 +274,10 @@ class Grid(RunGrid):
 
     @staticmethod
     def _quick_value(first: Study, key: str, value: Any) -> Any:
-        """Return the value as the table's own checks leave it; the whole study is checked with the
-        first of them, and no check relates it to another key.
+        """Return a value as the checks of its table leave it.
+
+        The whole study is checked only with the first values, because no check relates quick keys
+        to others.
         """
         table, _, name = key.partition(".")
         own = getattr(first, table)
@@ -291,13 +294,13 @@ def without_sweep(study: Study) -> Study:
 
 @dataclass(frozen=True)
 class SweptStudy:
-    """A study as what is swept; its table [sweep] counts too."""
+    """A study that is swept; its table [sweep] counts too."""
 
     study: Study
 
     @property
     def text(self) -> str:
-        """The study file, without [sweep]."""
+        """The text of the study file without [sweep]."""
         return without_sweep(self.study).text
 
     def alone(self) -> SweptStudy:
@@ -318,12 +321,12 @@ class SweptStudy:
         return is_whole(getattr(self.study, table, None), name)
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
-        """Return everything on which the numbers of its runs depend."""
+        """Return everything on which the results of its runs depend."""
         return identity(self.study, sources, **more)
 
 
 def _again(study: Study, axes: tuple[Axis, ...]) -> Grid:
-    """Return a grid whose studies were checked in another process."""
+    """Return a grid of studies that were checked in another process."""
     grid = object.__new__(Grid)
     grid.study = study
     grid._take(axes)
@@ -337,5 +340,5 @@ def files_digest(study: Study) -> str:
         try:
             digest.update(hashlib.sha256(file.read_bytes()).digest())
         except OSError:
-            continue  # solving it will say what is wrong
+            continue  # solving the study will report the error
     return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""A number of a run over two keys of a study, computed where it changes."""
+"""A quantity of a run over two keys of a study, computed where it changes."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class StudyMap(Kept):
 
         filled = self.tree.filled()
         if level is None:
-            # one kind against the others; the last boundary is that of all before it
+            # each kind against the others; the last one needs no boundary of its own
             fields = [(filled == n).astype(float) for n in range(len(self.kinds) - 1)]
             heights = [0.5] * len(fields)
         else:
@@ -103,11 +103,11 @@ class StudyMap(Kept):
             heights = [math.log10(level) if self.quantity.logarithmic else level]
         curves: list[Any] = []
         for values, height in zip(fields, heights, strict=True):
-            # masked rather than not a number, which would be no end of a line
+            # masked, because lines would not end at NaN
             generator = contour_generator(z=np.ma.masked_invalid(values))
             curves += list(generator.lines(height))
         steps = [np.arange(points) for points in filled.shape]
-        # lines are (column, row): second key, first key
+        # points of lines are (column, row): second key, first key
         return [
             np.column_stack(
                 [
@@ -215,18 +215,18 @@ def map_of(
     """Map a quantity of a run over two keys.
 
     Args:
-        study: what is the same in all runs, a study or a system with its start and times.
-        quantity: what is mapped.
+        study: the study, or the system with its start and times, whose runs are mapped.
+        quantity: the quantity that is mapped.
         over: two keys, each with its ends (low, high) or (low, high, "log"), or with three or more
             ascending points.
-        lattice: how closely.
-        check: points of the full grid, drawn at random, that are computed to compare.
-        checkpoint: keeps the values of runs; those that it has are not computed again.
-        tell: told how many runs were made.
+        lattice: the lattice and its refinement.
+        check: the number of random points of the full grid that are computed for comparison.
+        checkpoint: the checkpoint that keeps values of runs; known ones are not computed again.
+        tell: called with the number of runs made.
 
     Raises:
-        InputError: not two keys, no such ends, or an end is not acceptable.
-        KeyboardInterrupt: it was interrupted; the checkpoint has what is known.
+        InputError: there are not two keys, or ends are missing or not acceptable.
+        KeyboardInterrupt: the map was interrupted; the checkpoint has the known values.
     """
     lattice = lattice or MapLattice()
     if quantity.kinds:
@@ -263,7 +263,7 @@ def map_of(
 
 
 def _counting(tell: Tell, lattice: MapLattice) -> Callable[[int], None]:
-    """Return what tells how many runs were made, of all that the lattice could need."""
+    """Return a function that reports the number of runs, relative to the largest possible."""
     most = math.prod(lattice.shape)
 
     def told(count: int) -> None:
@@ -273,7 +273,7 @@ def _counting(tell: Tell, lattice: MapLattice) -> Callable[[int], None]:
 
 
 def _compared(tree: Refined, runs: MapRuns, count: int) -> dict[str, float]:
-    """Return points that were not computed, drawn at random, beside what the map says there."""
+    """Return how the map agrees with random points that were not computed before."""
     others = np.argwhere(~tree.known)
     chosen = others[np.random.default_rng(0).permutation(len(others))[:count]]
     if not chosen.size:
@@ -291,7 +291,7 @@ def _compared(tree: Refined, runs: MapRuns, count: int) -> dict[str, float]:
 
 
 def _places(swept: Swept, key: str, given: Sequence[Any], resolution: int) -> np.ndarray:
-    """Return values of a key along its side: whole numbers where the study wants these."""
+    """Return the values of a key along its side, rounded if the key takes whole numbers only."""
     sided = not isinstance(given, str) and hasattr(given, "__len__") and len(given) > 1
     if not sided:
         raise InputError(
@@ -313,7 +313,7 @@ def _places(swept: Swept, key: str, given: Sequence[Any], resolution: int) -> np
 
 
 def _points(given: Sequence[Any], key: str, *, whole: bool) -> np.ndarray:
-    """Return the points of a side that were given one by one."""
+    """Return the points of a side that are given one by one."""
     points = _ascending(given, key, "must be ascending numbers, each once")
     if points.size > MOST_CELLS + 1:
         raise InputError(f"has {points.size} points; give at most {MOST_CELLS + 1}", argument=key)
@@ -325,7 +325,7 @@ def _points(given: Sequence[Any], key: str, *, whole: bool) -> np.ndarray:
 
 
 def _ascending(given: Sequence[Any], key: str, wanted: str) -> np.ndarray:
-    """Return numbers that are finite and ascend; anything else is refused in these words."""
+    """Return ascending finite numbers; refuse others with the message ``wanted``."""
     numbers = all(isinstance(each, int | float | np.number) for each in given)
     values = np.array(given, dtype=float) if numbers else np.array([np.nan])
     if not np.isfinite(values).all() or (np.diff(values) <= 0.0).any():

@@ -1,4 +1,4 @@
-"""A sweep from its keys to its store: what is there is kept, what is missing is computed."""
+"""A sweep from its keys to its store, in which only missing points are computed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from symderiv.sweeps.widening import recovered, widened, with_values_of
 
 Notice = Callable[[str], None]
 
-# Bytes that names of unfinished and of earlier stores are longer than that of the store.
+# Extra length in bytes of the names of unfinished and earlier stores.
 _BESIDE = 48
-# Damaged boxes that are told of one by one.
+# Largest number of damaged boxes that are reported one by one.
 _MOST_TOLD = 5
 
 
@@ -46,36 +46,37 @@ def run_sweep(
     progress: Progress = False,
     notice: Notice | None = None,
 ) -> Sweep:
-    """Integrate every point of a grid that the store does not hold yet.
+    """Integrate every point of a grid that the store does not contain yet.
 
     Args:
-        study: what is swept: a study, or a system with its start and times.
-        over: values of keys, beside or in place of those of its own.
-        path: the store; made if it is not there, widened by new keys and values if it is.
-        where: the address of a running Dask cluster, or how many processes of this machine; 0 for
-            this process alone; by the number of points when left out.
+        study: the study, or the system with its start and times, that is swept.
+        over: values of keys, in addition to its own ones or in place of them.
+        path: the store; a new one is made, an existing one is widened by new keys and values.
+        where: the address of a running Dask cluster, or a number of processes on this machine; 0
+            for this process alone; chosen by the number of points when left out.
         fresh: compute everything again.
-        force: replace a sweep of another study, or a store that says nothing of itself any more.
-        progress: shows or is told how far it is, with rate, remaining time and failures.
-        notice: called with a line where the sweep runs, and for what is computed again.
+        force: replace a sweep of another study, or a store without a readable description.
+        progress: the progress with rate, remaining time and failures, shown or reported.
+        notice: called with a line on where the sweep runs, and on each part that is computed again.
 
     Raises:
-        InputError: a study is not acceptable, the path holds something else, or another process
-            writes the sweep.
-        SymderivError: the disk is full, or the scheduler is gone; what is whole is kept.
-        KeyboardInterrupt: it was interrupted; points that have ended are kept.
+        InputError: a study is not acceptable, the path is no store of this sweep, or another
+            process writes it.
+        SymderivError: the disk is full, or the scheduler has stopped; complete parts are kept.
+        KeyboardInterrupt: the sweep was interrupted; points that have ended are kept.
     """
     swept = SweptStudy(study) if isinstance(study, Study) else study
     OutputFolder(path, beside=_BESIDE)
     if path.is_symlink():
-        # what it leads to is widened, the link stays
+        # the store to which a link leads is widened, and the link stays
         path = resolved(path)
     notice = notice or (lambda message: None)
     with ExitStack() as stack:
         tell = stack.enter_context(progress_bar(progress))
         place = Workplace(where, stack, notice)
         if not os.path.lexists(path):
-            # a sweep that cannot be computed is not begun; of one that is there all may be known
+            # a new sweep that cannot be computed is refused; an existing one may have all points
+            # already
             place.check()
         stack.enter_context(sole_writer(path))
         recovered(path)
@@ -91,7 +92,7 @@ def run_sweep(
 
 
 def _write(store: Store, box: Box, result: BoxResult) -> None:
-    """Write a box; an interrupt before or meanwhile costs no point that has ended."""
+    """Write a box, again after an interrupt, so that no point that has ended is lost."""
     try:
         store.write(box, result)
     except KeyboardInterrupt:
@@ -109,7 +110,7 @@ def _store(
     tell: Tell,
     notice: Notice,
 ) -> tuple[Store, RunGrid]:
-    """Return the store with a place for every point, and the grid of its points."""
+    """Return the store, made or widened for all points, and the grid of its points."""
     if not os.path.lexists(path):
         grid = swept.grid(over, tell)
         return Store.create(path, grid.text, layout_of(grid)), grid
@@ -120,7 +121,7 @@ def _store(
         if not manifest.is_saved(path):
             notice(f"{path}: zarr.json or its copy was changed or removed; both are written again")
         values = with_values_of(manifest, swept, over)
-        # in the order of the store, not in that of [sweep]
+        # keys in the order of the store, not in that of [sweep]
         grid = swept.alone().grid(values, tell)
     except InputError:
         if not force:
@@ -144,7 +145,7 @@ class _Jobs:
         self._computed = self._failed = self._damaged = 0
         self._todo: dict[int, int] = {}
         self._left = self._found()
-        #: Points that were there before.
+        #: The number of points that the store contained already.
         self.skipped = 0
 
     def __iter__(self) -> Iterator[Job]:
@@ -155,7 +156,7 @@ class _Jobs:
         self._failed += int(np.sum(result.arrays["status"] != "done"))
 
     def progress(self, in_box: int = 0) -> tuple[DetailedTask, float]:
-        """Return the task with rate, remaining time and failures, and the fraction that is done."""
+        """Return the task with rate, remaining time and failures, and the finished fraction."""
         total = len(self._grid)
         here = min(in_box, max(self._todo.values(), default=0))
         computed = self._computed + here

@@ -70,12 +70,12 @@ class Sweep(ManyRuns):
 
     @property
     def completed(self) -> int:
-        """Points that were integrated to their end."""
+        """The number of points that were integrated to their end."""
         return self.statuses.get("done", 0)
 
     @property
     def failed(self) -> int:
-        """Points that ended early, or could not start."""
+        """The number of points that ended early, or could not start."""
         return sum(self.statuses.values()) - self.completed
 
     def failure(self) -> str | None:

@@ -1,4 +1,4 @@
-"""The keys that a sweep goes over, each with its values: an axis of the grid."""
+"""The keys over which a sweep goes, each with its values: the axes of the grid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from symderiv.keys.toml_text import short_text, typed_value
 from symderiv.storage.run_files import NUMBERS
 from symderiv.sweeps.point_arrays import AXES
 
-#: Names that a dimension of a sweep cannot have, because variables and axes of runs have them.
+#: Names that no dimension of a sweep can have, because variables and axes of runs use them.
 TAKEN = frozenset(
     {"alpha", "time_index", "point_hash", "state", *NUMBERS, *AXES}
     | {axis for axes in AXES.values() for axis in axes}
@@ -37,7 +37,7 @@ class Axis:
     Args:
         key: the key of the study, ``training.learning_rate``.
         name: the name of the dimension.
-        values: as the checked study has them, each once.
+        values: the values as checked studies have them, each once.
     """
 
     key: str
@@ -57,7 +57,7 @@ class Axis:
 
 
 def text_of(value: Any) -> str:
-    """Return a value in one line: a text as it is, anything else as JSON."""
+    """Return a value in one line: texts as they are, other values as JSON."""
     if isinstance(value, str):
         return value
     try:
@@ -67,13 +67,13 @@ def text_of(value: Any) -> str:
 
 
 def values_at(axes: Sequence[Axis], index: int) -> Iterator[tuple[Axis, Any]]:
-    """Return the axes with the values of a flat index, the last one varying fastest."""
+    """Return the axes with their values at a flat index, whose last axis varies fastest."""
     places = np.unravel_index(index, tuple(len(axis.values) for axis in axes))
     return ((axis, axis.values[place]) for axis, place in zip(axes, places, strict=True))
 
 
 def point_label(axes: Sequence[Axis], index: int) -> str:
-    """Return a point in words, by the names of the dimensions."""
+    """Return a point in words, with the names of the dimensions."""
     return ", ".join(f"{axis.name}={short_text(value)}" for axis, value in values_at(axes, index))
 
 
@@ -89,11 +89,11 @@ def axis_names(keys: Sequence[str]) -> list[str]:
 def lists_of(
     over: Mapping[str, Sequence[Any]], key_of: Callable[[str], str]
 ) -> dict[str, list[Any]]:
-    """Return the keys and values of a sweep, ranges written out.
+    """Return the keys and values of a sweep, with ranges written out.
 
     Args:
-        over: Values, or a range as text, by what stands for a key.
-        key_of: The key; raises where there is none.
+        over: Lists of values, or ranges as texts, by name.
+        key_of: A function from a name to its key, which raises an error if there is none.
 
     Raises:
         InputError: There is no such key, or it has no values.
@@ -113,11 +113,11 @@ def axes_of_lists(lists: Mapping[str, list[Any]], elsewhere: str = "") -> tuple[
     """Return the axes of a grid.
 
     Args:
-        lists: Values by key.
-        elsewhere: Where else keys may be given, in words.
+        lists: Lists of values by key.
+        elsewhere: Words for the message that say where else keys may be given.
 
     Raises:
-        InputError: There is nothing to sweep over, or too much.
+        InputError: There is no key, or there are too many points.
     """
     if not lists:
         raise InputError(
@@ -142,12 +142,12 @@ def is_whole(model: Any, name: str) -> bool:
 
 
 def parse_over(text: str) -> tuple[str, list[Any]]:
-    """``key=v1,v2``, ``key=low:high:count`` or ``key=log:low:high:count``: the key and its values.
+    """Return key and values of ``key=v1,v2``, ``key=low:high:count`` or ``key=log:low:high:count``.
 
-    Values are TOML, or else texts; a range has both its ends.
+    Values are TOML, or else texts; a range includes both ends.
 
     Raises:
-        InputError: there is no key, no value, no equals sign, or the range is none.
+        InputError: the key, a value or the equals sign is missing, or the range is invalid.
     """
     key, equals, values = text.partition("=")
     key = key.strip()
@@ -159,7 +159,7 @@ def parse_over(text: str) -> tuple[str, list[Any]]:
 
 
 def values_of(text: str) -> list[Any]:
-    """Return the values that a text lists, or spreads over a range."""
+    """Return the values that a text lists or gives as a range."""
     match = _RANGE.fullmatch(text.strip())
     if match is not None:
         return _spread(text, match)
@@ -168,7 +168,7 @@ def values_of(text: str) -> list[Any]:
             f"{text!r} is a range without a count; write low:high:count", argument="over"
         )
     try:
-        # whole lists are TOML: [1, 2], quoted texts and nested lists come out right
+        # read as a TOML list, so that quoted texts and nested lists are right
         return list(tomllib.loads(f"values = [{text}]")["values"])
     except tomllib.TOMLDecodeError:
         return [typed_value(part) for part in text.split(",")]

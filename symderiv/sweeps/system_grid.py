@@ -1,4 +1,4 @@
-"""Systems as what is swept: a statement with its start, its parameters and its times."""
+"""Systems that are swept: a statement with its start, its parameters and its times."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _TAKEN = frozenset({*SCALARS, "alpha", "time_index"})
 
 @dataclass(frozen=True)
 class SweptSystem:
-    """A system with what its runs have in common.
+    """A system with the settings that its runs share.
 
     Args:
         system: The statement.
         initial: The state at α = 0 by name.
         parameters: Values of parameters that differ from their defaults.
-        wanted: Times and tolerances.
+        wanted: The times and tolerances.
     """
 
     system: StatedSystem
@@ -51,7 +51,7 @@ class SweptSystem:
 
     @classmethod
     def read(cls, text: str) -> SweptSystem:
-        """Return the system that a text states, derived again."""
+        """Return the system that a text states; its equations are derived again."""
         said = json.loads(text)
         system = read_system(json.dumps(said["system"]), StatedSystem())
         time = said["time"]
@@ -64,7 +64,7 @@ class SweptSystem:
 
     @cached_property
     def varied(self) -> VariedSystem:
-        """The runs with other values."""
+        """The system with its start, for runs with other values."""
         return VariedSystem(self.system.solver, self.initial, self.parameters)
 
     @cached_property
@@ -95,19 +95,19 @@ class SweptSystem:
 
     @cached_property
     def text(self) -> str:
-        """The JSON of the statement and of what its runs have in common."""
+        """The JSON of the statement and of the settings that its runs share."""
         system = json.loads(system_text(self.system))
         return json.dumps({"format": _FORMAT, "version": 1, "system": system, **self.tables})
 
     def alone(self) -> SweptSystem:
-        """Return the same: it has no values of its own to sweep over."""
+        """Return the system itself: it has no values of its own to sweep over."""
         return self
 
     def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """Return keys and values, ranges written out.
+        """Return keys and values, with ranges written out.
 
         Raises:
-            InputError: A key means nothing that varies, or has no values.
+            InputError: A key is not that of something that can vary, or it has no values.
         """
         return lists_of(over, self.varied.key_of)
 
@@ -131,7 +131,7 @@ class SweptSystem:
         return is_whole(models[name], argument)
 
     def identity(self, sources: str, **more: str) -> dict[str, str]:
-        """Return everything on which the numbers of its runs depend."""
+        """Return everything on which the results of its runs depend."""
         return identity_of_text(self.text, sources, **more)
 
 
@@ -139,8 +139,8 @@ class SystemGrid(RunGrid):
     """The runs of a system over keys and values.
 
     Args:
-        swept: What they have in common.
-        axes: One per key.
+        swept: The system with the settings that all runs share.
+        axes: One axis per key.
     """
 
     def __init__(self, swept: SweptSystem, axes: tuple[Axis, ...]) -> None:
@@ -150,22 +150,23 @@ class SystemGrid(RunGrid):
         return SystemGrid(self.swept, axes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # the statement travels; who gets it derives its equations once
+        # other processes get the statement and derive its equations once
         return _again, (self.text, self.axes)
 
     @property
     def text(self) -> str:
-        """The common part of all points."""
+        """The text of what all points share."""
         return self.swept.text
 
     def check(self, lazily: bool) -> None:
-        """Refuse values that stand twice, and those with which no run can start.
+        """Refuse repeated values, and values with which no run can start.
 
         Args:
-            lazily: Look at the first and the last value of each key only; values may stand twice.
+            lazily: True tests only the first and the last value of each key, and allows repeated
+                ones.
 
         Raises:
-            InputError: A value stands twice or cannot start a run, or an observable has the name of
+            InputError: A value is repeated or cannot start a run, or an observable has the name of
                 another variable of the results.
         """
         layout = self.swept.varied.solver.layout
@@ -202,7 +203,7 @@ class SystemGrid(RunGrid):
         return np.array(digests, dtype="U32")
 
     def extent(self) -> tuple[tuple[int, ...], np.ndarray, PointArrays]:
-        """Return the output times, and order parameters and observables with their dimensions."""
+        """Return the times, and order parameters and observables with their dimensions."""
         sizes: dict[str, int] = {}
         curves: dict[str, tuple[str, ...]] = {}
         over = [axis for axis in self.axes if axis.key.startswith("inputs.")]
@@ -230,14 +231,14 @@ class SystemGrid(RunGrid):
         return (), alpha, PointArrays(alpha.size, sizes, {**observed, **curves})
 
     def derive(self, tell: Tell) -> None:
-        """Compile the equations once."""
+        """Compile the equations once, before many workers need them."""
         tell("deriving", 0.0)
         _ = self.swept.system.solver
 
     def integrate(
         self, indices: np.ndarray, threads: int | None, told: PointsTold
     ) -> Iterator[tuple[np.ndarray, Chunk]]:
-        """Integrate the runs of flat indices, all together."""
+        """Integrate the runs with flat indices, all together."""
         varied = self.swept.varied
         points = [point_or_error(varied, self.settings(int(index))) for index in indices]
         wanted = replace(self.swept.wanted, threads=threads)
@@ -254,7 +255,7 @@ def _again(text: str, axes: tuple[Axis, ...]) -> SystemGrid:
 
 
 def _floats(value: Any) -> Any:
-    """Return numbers as floats, so that 1 and 1.0 are one value."""
+    """Return numbers as floats, so that 1 and 1.0 are the same value."""
     if isinstance(value, dict):
         return {key: _floats(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

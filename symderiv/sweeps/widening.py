@@ -1,4 +1,4 @@
-"""A store with more keys, or more values of its keys: what it holds moves to its new place."""
+"""The widening of a store by keys or values: known points move to their new places."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _LONGEST = 100
 def with_values_of(
     manifest: Manifest, swept: Swept, over: Mapping[str, Sequence[Any]]
 ) -> dict[str, list[Any]]:
-    """Return the keys and values asked for together with those that a store has.
+    """Return the keys and values asked for, united with those of a store.
 
-    A key that only one of the two sweeps over has, on the other side, the value of what is swept.
-    Numbers in ascending order stay in it; other values follow those that are there.
+    A key over which only one of the two sweeps has, in the other, the single value of its study.
+    Numbers stay in ascending order; other values follow the existing ones.
 
     Raises:
-        InputError: the store is of another study.
+        InputError: the store belongs to another study.
     """
     asked = swept.checked_keys(over)
     stored = tables_of(manifest.study)
-    # as read from its text, so that both are plain
+    # read from its text, so that both have plain values
     own = tables_of(swept.text)
     keys = list(dict.fromkeys((*manifest.keys, *asked)))
     _same_study(stored, own, keys)
@@ -51,7 +51,7 @@ def with_values_of(
 
 
 def _value_of(study: Mapping[str, Any], key: str) -> list[Any]:
-    """Return the value that a study gives a key, in a list."""
+    """Return the value of a key in a study, as a list."""
     table, _, name = key.partition(".")
     try:
         return [study[table][name]]
@@ -64,7 +64,7 @@ def _value_of(study: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _same_study(stored: dict[str, Any], own: dict[str, Any], keys: list[str]) -> None:
-    """Refuse a store of another study, by the first key that differs."""
+    """Refuse a store of another study, with a message on the first key that differs."""
     for table in dict.fromkeys((*stored, *own)):
         here, there = own.get(table, {}), stored.get(table, {})
         if not isinstance(here, dict) or not isinstance(there, dict):
@@ -102,16 +102,17 @@ def widened(
     tell: Tell,
     notice: Callable[[str], None],
 ) -> Store:
-    """Return a store in place of another one, with all whole points that it has.
+    """Return a wider store in place of an existing one, with all its whole points.
 
-    It is made beside it; at every moment there is a whole one. For the one writer of the store.
+    The new store is made beside the old one, so that a whole store exists at every moment. Only the
+    one writer of the store may call this.
 
     Args:
         path: the store.
-        manifest: what it says of itself.
+        manifest: the description of the old store.
         grid, layout: the grid and layout of the new store.
-        tell: told how far it is.
-        notice: told what is damaged and left out.
+        tell: called with the progress.
+        notice: called with a line on each damaged part, which is left out.
     """
     beside = path.with_name(f".{path.name}.wider")
     shutil.rmtree(beside, ignore_errors=True)
@@ -129,7 +130,7 @@ def widened(
 
 
 def recovered(path: Path) -> None:
-    """Undo a widening that was killed between its two last steps."""
+    """Undo a widening that was killed between its last two steps."""
     earlier = _earlier(path)
     if earlier.exists():
         if os.path.lexists(path):
@@ -143,14 +144,14 @@ def _earlier(path: Path) -> Path:
 
 
 class _Taken:
-    """Points of a store at their places in another layout, whose first axes are its own."""
+    """The points of a store at their places in a wider layout, whose first axes are old ones."""
 
     def __init__(self, old: Store, layout: SweepLayout, notice: Callable[[str], None]) -> None:
         self._old, self._layout, self._notice = old, layout, notice
         stored: list[Sequence[Any]] = [axis.values for axis in old.layout.axes]
         given = tables_of(old.manifest.study)
         stored += [_value_of(given, axis.key) for axis in layout.axes[len(stored) :]]
-        # place in the old store of every value, 0 along axes that it has not; -1 for new values
+        # index of every value in the old store; 0 along axes that it lacks, -1 for new values
         self._places = []
         for axis, values in zip(layout.axes, stored, strict=True):
             known = {repr(plain(value)): n for n, value in enumerate(values)}
@@ -166,12 +167,12 @@ class _Taken:
             return None
 
     def points_of(self, box: Box, hashes: np.ndarray) -> BoxResult | None:
-        """Return the points of a box that the store has; None if it has none of them.
+        """Return the known points of a box, or None if none is known.
 
         Args:
             box: the box of the new layout.
-            hashes: the hashes of its points; one that the store has with another hash is another
-                one.
+            hashes: the hashes of its points; a stored point with another hash does not count as
+                known.
         """
         layout = self._old.layout
         along = [places[one] for places, one in zip(self._places, box.slices, strict=True)]

@@ -1,9 +1,9 @@
-"""Statements as a paper's file writes them, and the same in full.
+"""Statements with abbreviations, as in a paper's file, and their full form.
 
-A file may say once what stands in many statements: names for parts of expressions (``[let]``),
-the ranges of indices (``[indices]``), the indices of quantities (``[shapes]``, with which
-``Q == P`` is entry by entry), and a correction as what is to be changed in the print. In full,
-every name stands for itself and every sum has its range, which is what is tried, mutated and shown.
+A file may define once what many statements share: names for parts of expressions (``[let]``), the
+ranges of indices (``[indices]``), the indices of quantities (``[shapes]``, with which ``Q == P`` is
+entry by entry), and it may give a correction as changes of the print. In the full form, every name
+stands for itself and every sum has its range; this form is tried, mutated and shown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class _Meaning:
 class Abbreviations:
     """Names for parts of statements, e.g. ``C_k = A[k, k]/B`` or ``own(k) = Q[k, k]*h(k)``.
 
-    A part is put in as a whole, as if it stood in brackets.
+    The body replaces the name as a whole, as if it stood in brackets.
     """
 
     meanings: dict[str, _Meaning] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Abbreviations:
         Args:
             name: ``"own"``, or with parameters ``"own(k, l)"``.
             body: An expression.
-            indices: Ranges of its sums that do not say theirs.
+            indices: Ranges of the sums in it that give none of their own.
         """
         head = read_tree(name)
         parts = [head.func, *head.args] if isinstance(head, ast.Call) else [head]
@@ -79,15 +79,15 @@ class Abbreviations:
         self.meanings[names[0]] = _Meaning(tuple(names[1:]), tree, sum(1 for _ in ast.walk(tree)))
 
     def statement(self, text: str, indices: Indices) -> str:
-        """Return a statement in full, with these ranges of the sums that do not say theirs."""
+        """Return a statement in full; sums without ranges get those of ``indices``."""
         tree = _Full(self.meanings, indices, self.shapes).visit(read_tree(text))
         return Relation(ast.unparse(tree)).text
 
     def called(self, text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-        """Return the abbreviations in a statement with those they call, and those that are whole
-        sides.
+        """Return the abbreviations that a statement needs, and those that are one of its sides.
 
-        The first side is what the others are said to be equal to, and does not count as one.
+        The first set includes abbreviations called by others. The first side of the statement,
+        which the others are said to equal, does not count.
         """
         tree = read_tree(text)
         sides = tree.comparators if isinstance(tree, ast.Compare) else []
@@ -102,7 +102,7 @@ class Abbreviations:
 
 
 def _head(node: ast.expr) -> str:
-    """Return the name of a part that is a name alone or a call."""
+    """Return the name that an expression is or that it calls; empty for any other expression."""
     named = node.func if isinstance(node, ast.Call) else node
     return named.id if isinstance(named, ast.Name) else ""
 
@@ -136,7 +136,7 @@ class _Full(ast.NodeTransformer):
         return self._meant(node, name, node.args)
 
     def _range(self, part: ast.expr) -> ast.expr:
-        """``k`` as ``(k, 1, K)``; the names that are bound are no abbreviations."""
+        """Return a known index ``k`` with its range, as ``(k, 1, K)``; else the part itself."""
         known = self.indices.get(part.id) if isinstance(part, ast.Name) else None
         if known is None:
             return part
@@ -171,11 +171,11 @@ class _Put(ast.NodeTransformer):
 
 
 def replaced(text: str, changes: Mapping[str, str]) -> str:
-    """Return a statement as written, with the changes that correct it, all made at once.
+    """Return a statement as written, with all replacements that correct it made at once.
 
     Args:
-        text: As in the file; white space does not count.
-        changes: What is printed, and what is true in its place, everywhere in the statement.
+        text: The statement as in the file; white space does not count.
+        changes: By each printed part, the true one, which replaces it wherever it occurs.
     """
     text = " ".join(text.split())
     wanted = {" ".join(old.split()): new for old, new in changes.items()}
@@ -230,7 +230,7 @@ def quantities(tree: ast.AST) -> set[str]:
 
 
 def read_indices(table: Mapping[str, str]) -> dict[str, Range]:
-    """Ranges such as ``{k = "1..K"}``, or ``{"i, k" = "1..K"}`` for several indices."""
+    """Return ranges from a table such as ``{k = "1..K"}``, or ``{"i, k" = "1..K"}`` for both."""
     ranges: dict[str, Range] = {}
     for names, bounds in table.items():
         for name in re.split(r"\s*,\s*", names):

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.statement import Relation
 
-#: All verdicts, as the interface names them.
+#: All verdicts, as the commands show them.
 VERDICTS: Final = (
     "holds",
     "approximate",
@@ -52,7 +52,7 @@ class Tested:
     """The outcome of a statement at points.
 
     Args:
-        passed: Does the statement hold there, by the rule?
+        passed: Whether the statement holds at the points, by the rule.
         points: How many points were used (a failure may end the test early).
         largest_error: Largest relative difference of the two sides; None if it was not measured.
         summary: What was found, one sentence.
@@ -87,26 +87,28 @@ class ComparisonRule(Protocol):
 
     @property
     def digits(self) -> int:
-        """Digits computed with."""
+        """The number of digits to compute with."""
 
     @property
     def backend(self) -> str:
-        """Arithmetic: a back end of :mod:`symderiv.precision.balls.contexts`, or ``"sympy"``."""
+        """The arithmetic: a back end of :mod:`symderiv.precision.balls.contexts`, or
+        ``"sympy"``."""
 
     def test(
         self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
-        """Try a statement; stops at the first failure that decides."""
+        """Try a statement at points, up to the first failure that decides."""
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """Return what would overturn a statement that passed at so many points, in words without a
-        full stop; an ordered one says which side is larger, and nothing is equal in it.
+        """Return words, without a full stop, for what would overturn a statement that passed.
+
+        It passed at ``points`` points; ``ordered`` says that all its relations are inequalities.
         """
 
 
 @dataclass(frozen=True)
 class Use:
-    """A claim takes something from another one: if that falls, this one does.
+    """One claim's use of another: if that one falls, this one does.
 
     Args:
         target: Name of the other claim, or an equation with all claims about it.
@@ -121,11 +123,11 @@ class Use:
 
 @dataclass(frozen=True)
 class Conventions:
-    """Under which convention the points of a claim are, and the others there are.
+    """The convention under which the points of a claim are computed, and the others possible.
 
     Args:
         assumed: The assumptions in words.
-        points: The points under each convention, by what it says in words.
+        points: The points under each convention, by the convention in words.
     """
 
     assumed: str
@@ -134,7 +136,7 @@ class Conventions:
 
 @dataclass(frozen=True)
 class Accusation:
-    """Fair remarks of a claim that calls a formula of public code wrong.
+    """Remarks that fairness demands of a claim that calls a formula of public code wrong.
 
     Args:
         reached: Through which entry point of the program it is reached, or why it is not.
@@ -158,9 +160,9 @@ class Claim:
         equation: As printed, e.g. ``"18"``, ``"S41"``; unnumbered ones as ``"after 40"``.
         statement: The meaning of the print, in the language of
             :mod:`symderiv_ledger.claims.statement`; empty if there is nothing that can be computed.
-        points: Given the numbers to compute with, the points at which it is tried. The values
-            come from the engine or from first principles, never from the paper.
-        rule: How it is tried.
+        points: A function that takes the arithmetic and returns the points. Their values come from
+            the engine or from first principles, never from the paper.
+        rule: The rule that decides at the points.
         ranges: Free indices, e.g. ``"i = 1..K, n = 1..M"``.
         part: Which of several formulas under one number, e.g. ``"Q"``.
         printed: The display this claim is about, counted from 0 among those under the number.
@@ -176,7 +178,7 @@ class Claim:
         equal: Names that have the same value wherever the claim is meant, e.g. ``("K", "M")``.
         diagonal: Names of matrices that are diagonal, for the same proofs.
         thorough: The claim needs minutes (simulations); tried with ``--thorough`` only.
-        reading: ``"printed"`` or ``"reconstructed"``; empty: as the paper's file of prints says.
+        reading: ``"printed"`` or ``"reconstructed"``; empty: that of the equation's print.
         where: What names of the statement stand for that the paper does not print, in words.
         in_words: The paper says it in words: if it fails it is false, however little is to be
             changed in the statement.
@@ -257,8 +259,8 @@ class Printed:
         latex: One text per display.
         reading: ``"printed"``, or ``"reconstructed"`` where the source could not be read surely.
         section: Where in the paper.
-        code: Where it stands if it is public code; there is no LaTeX then, and what stands there
-            is said by the statements of the claims.
+        code: The place of the formula if it is public code; there is no LaTeX then, and the
+            statements of the claims say what it is.
     """
 
     latex: tuple[str, ...]

@@ -1,11 +1,10 @@
-"""Dependences of claims on one another, read off their texts: the edges of a paper's graph.
+"""The graph of a paper's claims: which claim uses which, read from their texts.
 
-An edge is one of these, and says which: the claim names an equation in what it takes as given (or
-another part of its own), in its regime, in what its names stand for or what it rests on; an
-abbreviation in its statement is
-what an earlier claim says something is equal to; a quantity in its statement is what an earlier
-claim defines (``:=``) whose points come from the same module; or its file says so with the key
-``uses``.
+An edge has one of these reasons, which it states: the keys ``given`` (also for other parts of the
+same equation), ``regime``, ``where`` or ``rests_on`` of the claim name an equation; its statement
+has an abbreviation that an earlier claim equates with something; its statement has a quantity that
+an earlier claim with points from the same module defines (``:=``); or its key ``uses`` lists the
+other claim.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from typing import Any, Final
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Claim, Use
 
-#: Stands where else is the module of a quantity.
+#: In keys of definitions: in place of a quantity's module, marks an abbreviation.
 _STATED: Final = "(stated)"
 _NUMBER: Final = r"\(?[A-Z]?\d+\)?"
 _LIST: Final = re.compile(
     rf"(?<!see )\b(?:[Ee]quations?|Eqs?\.)\s+({_NUMBER}(?:(?:,? and |, | to ){_NUMBER})*)"
 )
 _ALONE: Final = re.compile(r"\b[A-Z]\d+\b")
-#: Texts of a claim that say what it takes from elsewhere, and how that is said of an edge.
+#: Texts of a claim that may name other equations, and how the reason of an edge begins then.
 _TEXTS: Final = {
     "given": "given",
     "where": "in its quantities",
@@ -55,9 +54,7 @@ class Spoken:
 
 
 def read_uses(table: Mapping[str, Any]) -> tuple[Use, ...]:
-    """Return the key ``uses``: a list of claims, or a table of claims with what is taken from
-    each.
-    """
+    """Return the uses that the key ``uses`` of a claim's table lists, with or without reasons."""
     value = table.get("uses", [])
     if isinstance(value, list):
         value = dict.fromkeys(value, "") if all(isinstance(one, str) for one in value) else None
@@ -73,7 +70,7 @@ def read_uses(table: Mapping[str, Any]) -> tuple[Use, ...]:
 
 
 def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Claim, ...]:
-    """Return the claims of a paper with all that they use, that of the key ``uses`` first.
+    """Return the claims of a paper with all that they use; entries of the key ``uses`` come first.
 
     Args:
         claims: The claims in the paper's order.
@@ -98,7 +95,7 @@ def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Cl
         uses = [*_own(claim), *_given(claim, equations), *_parts(claim, claims)]
         whole = {use.target for use in uses}
         uses += [use for use, home in _named(claim, said, homes) if home.equation not in whole]
-        # the first reason for a target stands for all: it is the most explicit one
+        # of several uses of one target the first is kept, which has the most explicit reason
         first = {(use.paper, use.target): use for use in reversed(uses)}
         linked.append(replace(claim, uses=tuple(first[key] for key in reversed(first))))
     refuse_circles({"": linked})
@@ -106,8 +103,9 @@ def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Cl
 
 
 def _own(claim: Claim) -> list[Use]:
-    """Return what its file says that it uses; where several claims share that, one may be named
-    in it.
+    """Return the uses that a claim's file gives, without one of the claim itself.
+
+    Claims that share a set of points share its uses, which may name one of them.
     """
     return [use for use in claim.uses if use.paper or use.target != claim.name]
 
@@ -121,7 +119,7 @@ def _given(claim: Claim, equations: Collection[str]) -> Iterator[Use]:
 
 
 def _parts(claim: Claim, claims: Sequence[Claim]) -> Iterator[Use]:
-    """Yield other parts of the same equation that a claim takes as given: "A_4 as printed"."""
+    """Yield uses of other parts of the same equation, such as "A_4 as printed" in ``given``."""
     for one in claims:
         if one.equation == claim.equation and one.part and one.part != claim.part:
             named = rf"(?<![\w^]){re.escape(one.part)}(?![\w^])"
@@ -130,7 +128,7 @@ def _parts(claim: Claim, claims: Sequence[Claim]) -> Iterator[Use]:
 
 
 def mentioned(text: str, equations: Collection[str]) -> Iterator[str]:
-    """Equations that a text names: "equations 5, 13 and 49", "Eq. (27)", "S38"; not "see ..."."""
+    """Yield equations that a text names: "equations 5 and 49", "Eq. (27)", "S38"; not "see ..."."""
     lists = " ".join(match[1] for match in _LIST.finditer(text))
     numbers = [*re.findall(r"[A-Z]?\d+", lists), *_ALONE.findall(text)]
     yield from (number for number in dict.fromkeys(numbers) if number in equations)
@@ -139,10 +137,10 @@ def mentioned(text: str, equations: Collection[str]) -> Iterator[str]:
 def _named(
     claim: Claim, said: Spoken, homes: dict[tuple[str, str], Claim]
 ) -> Iterator[tuple[Use, Claim]]:
-    """Yield uses of the claims in which what a claim names is at home, and add those at home in it.
+    """Yield uses of claims that state or define names of a claim; then add its own to ``homes``.
 
-    An abbreviation is at home in the claim that states it first, a quantity in the one that defines
-    it last, per module of points.
+    An abbreviation belongs to the claim that states it first, a quantity to the one that defined it
+    last among claims whose points come from the same module.
     """
     module = claim.tried_at.partition("(")[0].rpartition(".")[0] or claim.tried_at
     named = {(_STATED, name): "stated" for name in sorted(said.calls)}
@@ -158,14 +156,12 @@ def _named(
 
 
 def targets(use: Use, claims: Iterable[Claim], *, but: Claim | None = None) -> list[Claim]:
-    """Return the claims that an edge ends at, of those of the paper in which it ends."""
+    """Return those of the given claims, from the paper of a use, that the use refers to."""
     return [one for one in claims if use.target in (one.name, one.equation) and one is not but]
 
 
 def refuse_circles(papers: Mapping[str, Sequence[Claim]]) -> None:
-    """Refuse claims that use each other in a circle; uses of papers that are not given do not
-    count.
-    """
+    """Refuse claims that use each other in a circle; uses of papers not given are ignored."""
     graph = {
         (paper, claim.name): {
             (home, one.name)
@@ -187,6 +183,6 @@ def refuse_circles(papers: Mapping[str, Sequence[Claim]]) -> None:
 
 
 def nearest(typed: str, known: Iterable[str]) -> str:
-    """Return the end of a message about a name that is not there: what may have been meant."""
+    """Return the end of an error message on an unknown name: the most similar known one."""
     close = difflib.get_close_matches(typed[:80], list(dict.fromkeys(known)), n=3)
     return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -50,7 +50,7 @@ def claim_hash(paper: Paper, claim: Claim) -> str:
         "names": [claim.symmetric, claim.equal, claim.diagonal],
         "kind": [claim.definition, claim.in_words, bool(claim.not_checkable)],
         "points": claim.tried_at,
-        # a reference is the engine's
+        # code of a reference belongs to the engine, whose version is in the hash
         "code": "" if not function or " = " in function else code_digest(function),
         # the rule of a reference follows from its keys
         "rule": [type(rule).__name__, _set_fields(rule)] if is_dataclass(rule) else [],
@@ -60,7 +60,7 @@ def claim_hash(paper: Paper, claim: Claim) -> str:
 
 
 def _print(printed: Printed | None, claim: Claim) -> dict[str, Any]:
-    """Return all that a print consists of but its place in the paper, the display chosen."""
+    """Return all fields of a print but its section, with the chosen display only."""
     if printed is None:
         return {}
     fields = _set_fields(printed, but=("section",))
@@ -113,8 +113,9 @@ def code_of(function: str) -> dict[str, str]:
 
 @lru_cache(maxsize=4096)
 def _definition(module: str, name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return what a name of a module is, and what that needs; nothing if the module has no such
-    name.
+    """Return the text of a name's definition in a module and the names that it needs.
+
+    Both are empty if the module has no such name.
     """
     read = _read(module)
     if name not in read.definitions:
@@ -129,11 +130,11 @@ class _Module:
     """A module's source with what it defines at its top.
 
     Args:
-        name: The name in full.
-        lines: The lines without comments.
-        definitions: The statement that defines a name.
+        name: The module's name in full.
+        lines: Its source lines without comments.
+        definitions: The statement that defines it, by name.
         others: Statements that define nothing.
-        imported: Module and name that names stand for which it imports from its own package.
+        imported: Module and name of what it imports from its own package, by the local name.
     """
 
     name: str
@@ -145,7 +146,7 @@ class _Module:
     def text(self, node: ast.stmt) -> str:
         """Return the lines of a statement without docstrings and empty lines.
 
-        Of what is imported from the engine the names are said, not the modules that hold them.
+        For imports from the engine only the names are kept, not the modules that hold them.
         """
         decorators = [_lines(one) for one in getattr(node, "decorator_list", [])]
         wanted = _lines(node).union(*decorators)
@@ -180,7 +181,7 @@ def _read(module: str) -> _Module:
         spec = find_spec(module)
     except (ImportError, ValueError, AttributeError):
         spec = None
-    if spec is None:  # an attribute of a class, not of a module
+    if spec is None:  # the name is that of a class, not of a module
         return _Module(module, [], {}, [], {})
     if spec.origin is None or not spec.origin.endswith(".py"):
         raise InputError(f"the module {module} has no source")

@@ -17,7 +17,7 @@ class Fallen:
     Args:
         paper: Name of its paper.
         claim: The claim.
-        steps: Edges from the equation to it, at least; 1 if it uses the equation itself.
+        steps: Least number of edges from it to the equation; 1 if it uses the equation itself.
         uses: Its edges to the equation and to other claims that fall.
     """
 
@@ -44,12 +44,12 @@ def home_of(papers: Mapping[str, Paper], equation: str) -> str:
 
 
 def fallen(papers: Mapping[str, Paper], home: str, equation: str) -> list[Fallen]:
-    """Return what falls with an equation of a paper, or with the claim of that name.
+    """Return the claims that fall with an equation of a paper, or with the claim of that name.
 
-    The nearest stand first, in the order of papers and claims.
+    The nearest come first; at equal distance the order is that of papers and claims.
 
     Raises:
-        InputError: A claim uses what is not there, or claims use each other in a circle.
+        InputError: A claim uses a claim that does not exist, or claims use each other in a circle.
     """
     refuse_circles({name: paper.claims for name, paper in papers.items()})
     edges = list(_edges(papers))

@@ -48,7 +48,7 @@ class Mutant:
 def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
     """Return all first-order mutants of a statement, each text once, in a fixed order.
 
-    Only what is right of the first relation is changed: its left side names the engine's quantity.
+    The left side of the first relation, which names the engine's quantity, is never changed.
 
     Args:
         statement: The statement that is true.
@@ -87,7 +87,7 @@ def _whole_sides(statement: Relation) -> Iterator[Mutant]:
 
 
 def _index_names(statement: Relation) -> set[str]:
-    """Return names that sums bind."""
+    """Return the names that sums and integrals of a statement bind."""
     return {
         name
         for node in ast.walk(statement.tree)
@@ -97,8 +97,9 @@ def _index_names(statement: Relation) -> set[str]:
 
 
 def _changeable(tree: ast.Compare) -> list[tuple[ast.expr, _Put]]:
-    """Return expressions right of the first relation, in the order of a walk, each with what puts
-    another one in its place; bound names are left out.
+    """Return expressions right of the first relation, each with a function that replaces it.
+
+    They come in the order of a walk, without the names that sums bind.
     """
     places: list[tuple[ast.expr, _Put]] = []
 
@@ -149,7 +150,7 @@ def _flipped_sign(node: ast.expr, indices: set[str]) -> _Changes:
 
 
 def _factor_two(node: ast.expr, indices: set[str]) -> _Changes:
-    """Yield terms and arguments doubled, not each factor of a product again."""
+    """Yield doubled terms of sums and arguments of functions; factors of products stay."""
     if _is_sum(node):
         if _is_index(node, indices):
             return
@@ -205,7 +206,7 @@ def _next_number(node: ast.expr, _: set[str]) -> _Changes:
 
 
 def _matrix_order(node: ast.expr, _: set[str]) -> _Changes:
-    """Yield factors exchanged, a transposition left out."""
+    """Yield a product with exchanged factors, or a matrix without its transpose or inverse."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         yield _says(node, ast.BinOp(node.right, ast.MatMult(), node.left))
     elif isinstance(node, ast.Call) and name_of(node) in ("transpose", "inverse"):
@@ -217,7 +218,7 @@ def _is_sum(node: ast.AST) -> TypeGuard[ast.BinOp]:
 
 
 def _is_index(node: ast.expr, indices: set[str]) -> bool:
-    """Arithmetic of indices and numbers, such as l + 1."""
+    """Return whether an expression is made of indices and numbers only, such as l + 1."""
     names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
     return bool(names) and names <= indices
 

@@ -79,7 +79,7 @@ class Relation:
         return self.tree.ops
 
     def copy(self) -> ast.Compare:
-        """Return a tree of one's own, to be changed."""
+        """Return a copy of the tree, which the caller may change."""
         return copied(self.tree)
 
     def __str__(self) -> str:
@@ -99,8 +99,7 @@ _Node = TypeVar("_Node", bound=ast.AST)
 
 
 def copied(node: _Node) -> _Node:
-    """Return a tree of its own, without positions in a text; operators, which nothing changes, are
-    shared.
+    """Return a copy of a tree without positions in a text; operators, never changed, are shared.
 
     Statements are copied once per mutant, and this is ten times as fast as a deep copy.
     """
@@ -116,7 +115,7 @@ def copied(node: _Node) -> _Node:
 
 
 def name_of(node: ast.expr) -> str:
-    """Return the name that a node is, or that a call or an entry begins with."""
+    """Return the name of a node that is a name, a call or an entry."""
     if isinstance(node, ast.Call | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value
     assert isinstance(node, ast.Name), ast.unparse(node)
@@ -124,7 +123,7 @@ def name_of(node: ast.expr) -> str:
 
 
 def parts_of(node: ast.expr) -> list[ast.expr]:
-    """Return the parts of a tuple; what is none is its only part."""
+    """Return the parts of a tuple; any other node is its own only part."""
     return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
@@ -157,7 +156,7 @@ def parse_statement(text: str) -> Relation:
 
 
 def parse_ranges(text: str) -> tuple[Range, ...]:
-    """Free indices from text such as ``"i = 1..K, l = 0..L-1"``; none from an empty text."""
+    """Return free indices from text such as ``"i = 1..K, l = 0..L-1"``; none from an empty text."""
     ranges = []
     for piece in filter(None, (part.strip() for part in text.split(","))):
         name, equals, bounds = piece.partition("=")
@@ -172,7 +171,7 @@ def parse_ranges(text: str) -> tuple[Range, ...]:
 
 
 def read_tree(text: str) -> ast.expr:
-    """Return the syntax tree of a text that is not checked yet; white space does not count."""
+    """Return the syntax tree of an unchecked text; white space does not count."""
     if len(text) > MAX_LENGTH:
         raise FormulaError(
             f"a statement has at most {MAX_LENGTH} characters, but this one has {len(text)}"

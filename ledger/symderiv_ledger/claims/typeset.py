@@ -39,17 +39,17 @@ _AROUND: Final = {
 }
 _ABOVE: Final = {"transpose": "T", "inverse": "{-1}"}
 _ACCENTS: Final = {"tilde": r"\tilde", "hat": r"\hat", "bar": r"\bar"}
-# what binds more tightly has the larger number
+# operators that bind more tightly have larger numbers
 _SUM, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4
 
 
 def statement_latex(statement: Relation) -> str:
-    """Return the statement, relations and all."""
+    """Return a statement with its relations as LaTeX."""
     return expression_latex(statement.tree)
 
 
 def expression_latex(node: ast.AST) -> str:
-    """Return an expression of the statement language."""
+    """Return an expression of the statement language as LaTeX."""
     return _latex(node)[0]
 
 
@@ -101,7 +101,7 @@ def _binary(node: ast.BinOp) -> tuple[str, int]:
 
 
 def _name(name: str) -> str:
-    """``sigma_J`` has an index, ``tilde_lambda`` an accent, ``lambda_`` is a Greek letter."""
+    """Return a name as LaTeX: ``sigma_J`` has an index, ``tilde_lambda`` an accent."""
     head, *rest = [part for part in name.split("_") if part]
     if head in _ACCENTS and rest:
         return f"{_ACCENTS[head]}{{{_name('_'.join(rest))}}}"
@@ -155,7 +155,7 @@ def _call(node: ast.Call) -> tuple[str, int]:
     if name in _ABOVE:
         return f"{{{_within(node.args[0], _ATOM)}}}^{_ABOVE[name]}", _POWER
     if name == "kron":
-        # in brackets when it is multiplied: a matrix acts on all of it
+        # bound as weakly as a sum: as a factor it needs brackets
         return r" \otimes ".join(_within(part, _ATOM) for part in node.args), _SUM
     shown = _FUNCTIONS.get(name, _name(name))
     return rf"{shown}\left({arguments}\right)", _ATOM

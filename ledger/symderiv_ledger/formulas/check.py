@@ -41,7 +41,7 @@ class Check:
         expectation: The engine's own, with its closed form in ``value``; None if it has none.
         comparisons: All points at which both sides were computed, in order.
         skipped: Points at which the expectation does not exist, with the engine's reason.
-        identical: Did the difference tidy to zero symbolically?
+        identical: Whether the difference was simplified to zero symbolically.
         suggestion: A small change that makes a wrong formula right; empty if none was found.
         digits: To how many digits both sides agree wherever the formula is right; None if it was
             compared with exact numbers only, such as zeros.
@@ -72,18 +72,18 @@ class Check:
 
     @property
     def max_relative_error(self) -> float | None:
-        """Largest over the points at which the formula has a real value."""
+        """The largest relative error at points where the formula has a real value."""
         errors = [c.relative_error for c in self.comparisons if c.relative_error is not None]
         return max(errors, default=None)
 
     @property
     def undefined_points(self) -> tuple[FormulaComparison, ...]:
-        """Points (corners of the cone, zero entries) without a value but with the right limit."""
+        """Points (corners of the cone, zero entries) at which only the formula's limit is right."""
         return tuple(c for c in self.comparisons if c.note and not c.reason)
 
     @property
     def tally(self) -> dict[str, tuple[int, int]]:
-        """For each kind of point, the number at which the formula is right, and of all."""
+        """Count, by kind of point, the points at which the formula is right, and all of them."""
         tally: dict[str, tuple[int, int]] = {}
         for comparison in self.comparisons:
             good, total = tally.get(comparison.point.kind, (0, 0))
@@ -97,8 +97,8 @@ def check_formula(sides: Sides, *, suggest: bool = True) -> Check:
     Raises:
         InputError: The formula has other symbols than the covariance; the expectation does not
             exist.
-        ToleranceError: A side cannot be evaluated, or was at too few points, or the engine
-            contradicts itself.
+        ToleranceError: A side cannot be evaluated, or at too few points only, or two derivations of
+            the expectation disagree.
     """
     formula, tried = sides.formula, list(sides.points())
     comparisons: list[FormulaComparison] = []
@@ -143,13 +143,13 @@ def repaired(formula: sp.Expr, agrees: Callable[[sp.Expr], bool], ratio: Any) ->
 
     Args:
         formula: The wrong formula.
-        agrees: Is a changed formula right?
+        agrees: Tells whether a changed formula is right.
         ratio: Formula over expectation if that is one number, else None.
     """
     if ratio is not None:
         factor = _recognised(ratio)
         if factor == 1:
-            # closer to one than the numbers that are recognised
+            # the ratio is not 1, but too close to 1 to be recognised as another number
             return f"the formula is {mpmath.nstr(ratio, 20)} times the expectation"
         if factor == -1:
             return "the sign of the whole is wrong"
@@ -161,7 +161,7 @@ def repaired(formula: sp.Expr, agrees: Callable[[sp.Expr], bool], ratio: Any) ->
 
 
 def _recognised(ratio: Any) -> sp.Expr:
-    """Return the number as a rational, its square root, or those with pi."""
+    """Return a ratio as a simple rational, alone or times a power of 2 or pi; else as a float."""
     number = sp.Float(ratio._mpf_, 25)
     for unit in (sp.S.One, sp.sqrt(2), sp.pi, 1 / sp.pi, sp.sqrt(sp.pi), 1 / sp.sqrt(sp.pi)):
         rational = sp.nsimplify(
@@ -193,7 +193,7 @@ def _signs(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
 
 
 def _powers(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
-    """Squares and roots too many or missing, a factor above instead of below."""
+    """Yield squares and roots added or left out, and factors exchanged with their inverses."""
     if piece.is_Pow:
         base, exponent = piece.args
         for power in (2 * exponent, exponent / 2, -exponent):
@@ -207,7 +207,7 @@ def _powers(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
 
 
 def _indices(piece: sp.Expr, symbols: list[sp.Symbol]) -> Iterator[tuple[str, sp.Expr]]:
-    """Yield one symbol for another at one place."""
+    """Yield a term or factor with one symbol exchanged for another."""
     for i, part in enumerate(piece.args):
         base = part.base if part.is_Pow else part
         if base.is_Symbol:

@@ -58,12 +58,13 @@ def _unmatched(mine: list[_Entry], others: list[_Entry]) -> Iterator[_Difference
 
 
 def _closest_pairs(mine: list[_Entry], others: list[_Entry]) -> list[list[_Difference]]:
-    """Return the differences of the pairs that differ least together; what has no partner is
-    left over.
+    """Return differences of pairs of parts, paired such that they differ least in total.
+
+    Both lists keep only the parts without a partner.
     """
     if not mine or not others:
         return []
-    from scipy.optimize import linear_sum_assignment  # it takes half a second to import
+    from scipy.optimize import linear_sum_assignment  # importing it takes half a second
 
     table = [[_pair(one, other) for other in others] for one in mine]
     costs = [[sum(size for _, size in differences) for differences in row] for row in table]
@@ -94,7 +95,7 @@ def _is_product(node: ast.AST) -> bool:
 
 
 def _is_reordered(one: ast.AST, other: ast.AST) -> bool:
-    """Return the same matrices in another order?"""
+    """Return whether two products have the same matrices in another order."""
     mine, others = (sorted(map(ast.unparse, _matrices(side))) for side in (one, other))
     return len(mine) > 1 and mine == others
 
@@ -116,7 +117,7 @@ def _factors(node: ast.AST, power: int = 1) -> Iterator[_Entry]:
 
 
 def _joined(node: ast.AST, operators: tuple[type, type], power: int) -> Iterator[_Entry]:
-    """Yield what is added or multiplied, with -1 for what is subtracted or divided by."""
+    """Yield terms (factors), with -1 for those that are subtracted (divided by)."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, operators):
         yield from _joined(node.left, operators, power)
         inverse = isinstance(node.op, operators[1])

@@ -19,7 +19,7 @@ UNDEFINED: Final = (sp.nan, sp.zoo, sp.oo, -sp.oo)
 #: An imaginary part below this, relative to the real one or 1, is zero.
 IMAGINARY: Final = 1e-25
 
-#: An enclosure may be wider than the last digit by so many digits, and is tried with so many bits.
+#: Number of last digits that an enclosure may leave open, and bits added in successive attempts.
 _SPARE: Final = 5
 _BITS_PER_DIGIT: Final = 3.33
 _MORE_BITS: Final = (40, 400, 4000)
@@ -42,9 +42,9 @@ class RoundedValue:
 def evaluated(
     exact: sp.Expr, digits: int, integrals: Mapping[sp.Expr, Any] | None = None
 ) -> RoundedValue | None:
-    """Return an exact expression without symbols to so many digits; None if it has no value.
+    """Return an exact expression without symbols to ``digits`` digits; None if it has no value.
 
-    ``integrals`` are balls of parts of it that take long to compute.
+    ``integrals`` holds balls of those parts of it that take long to compute.
     """
     if exact.has(*UNDEFINED):
         return None
@@ -60,8 +60,9 @@ def evaluated(
 
 
 def measured(exact: sp.Expr, digits: int) -> Any:
-    """Return the same without an enclosure, as an mpmath complex number; None if it has no
-    value.
+    """Return an exact expression as an mpmath complex number; None if it has no value.
+
+    Its digits are not proved: no enclosure is computed.
     """
     if exact.has(*UNDEFINED):
         return None
@@ -73,8 +74,9 @@ def measured(exact: sp.Expr, digits: int) -> Any:
 
 
 def _is_narrow(ball: Any, digits: int) -> bool:
-    """Return whether a ball is of relative radius 10^(5 - digits), or of that absolute one where
-    nothing is larger.
+    """Return whether the ball of a number proves enough of its digits.
+
+    Its radius is at most 10^(5 - digits) of its size, or the square of that alone.
     """
     ball, unit = acb(ball), arb(10) ** (_SPARE - digits)
     size = ball.abs_upper()
@@ -83,7 +85,7 @@ def _is_narrow(ball: Any, digits: int) -> bool:
 
 
 def _parts(ball: Any) -> list[tuple[int, int]]:
-    """Mantissa and exponent of the middles of the real and the imaginary part."""
+    """Return mantissa and exponent of the midpoints of a ball's real and imaginary part."""
     ball = acb(ball)
     pairs = (part.mid().man_exp() for part in (ball.real, ball.imag))
     return [(int(mantissa), int(exponent)) for mantissa, exponent in pairs]
@@ -91,7 +93,7 @@ def _parts(ball: Any) -> list[tuple[int, int]]:
 
 @cache
 def _context(digits: int) -> Any:
-    """Return mpmath's numbers of so many digits; making them takes longer than most formulas."""
+    """Return mpmath's arithmetic of so many digits, kept because making it is slow."""
     context = mpmath.MPContext()
     context.dps = digits
     return context
@@ -105,11 +107,11 @@ def _rounded(parts: list[tuple[int, int]], digits: int) -> Any:
     return context.mpc(real, imaginary)
 
 
-#: Exact powers, and exponentials of logarithms, which SymPy makes powers.
+#: Largest exponent of exact powers, and of exponentials of logarithms, which SymPy makes powers.
 MAX_POWER: Final = 3000.0
-#: Exponentials, which are only computed to some digits; e^(-1/c) near c = 0 is among them.
+#: Largest exponent of exponentials computed to some digits, such as e^(-1/c) near c = 0.
 MAX_EXPONENT: Final = 1e35
-#: Angles, whose remainder by pi costs as many digits as they have.
+#: Largest angle: reducing it modulo pi costs as many digits as it has.
 MAX_ANGLE: Final = 1e30
 
 _LIMITS: Final = {
@@ -122,24 +124,25 @@ def can_be_evaluated(expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -
     """Return False if an exponent or an angle is too large to compute with.
 
     SymPy computes rational powers exactly and at once, so the sizes of exponents must be known
-    before numbers are put in. Floats, which do not overflow, show them, the innermost first.
+    before numbers are put in. They are computed in floats, which do not overflow, from the
+    innermost expression outwards.
     """
     floats = {symbol: sp.Float(value, 15) for symbol, value in values.items()}
     for bounded in (SignMean4, OwenT):
-        # by one, and slow
+        # bounded by one, so never too large, and slow to evaluate
         expression = expression.replace(bounded, lambda *_: sp.S.One)
     for node in sp.postorder_traversal(expression):
         limit = _limit(node)
         if limit is not None:
             size = abs(node.args[-1].xreplace(floats).evalf())
-            # 1/0 or log 0, on the edge of the cone: SymPy makes it undefined
+            # not a float for 1/0 or log 0, on the edge of the cone: SymPy makes it undefined
             if size.is_Float and size > limit:
                 return False
     return True
 
 
 def _limit(node: sp.Basic) -> float | None:
-    """Return the size up to which the last argument of a function can be computed with."""
+    """Return the largest size of a function's last argument; None if there is no limit."""
     if isinstance(node, sp.exp):
         return MAX_POWER if node.args[0].has(sp.log) else MAX_EXPONENT
     if node.is_Pow:

@@ -35,18 +35,18 @@ DIGITS: Final = 50
 DIGITS_OF_INTEGRALS: Final = 32
 #: ... and count as equal if they differ by less than this, relative to the expectation.
 TOLERANCE: Final = 1e-25
-#: The same with integrals computed numerically.
+#: The tolerance where integrals are computed numerically.
 TOLERANCE_OF_INTEGRALS: Final = 1e-20
 _BITS_OF_INTEGRALS: Final = 200
-#: Below this, a number is zero.
+#: Smaller numbers count as zero.
 ZERO: Final = 1e-40
-#: Relative errors beyond this are reported as this.
+#: Larger relative errors are reported as this one.
 LARGEST: Final = 1e300
-#: Distance from a singular covariance at which a limit is read off, and what may be left there
-#: of a difference that vanishes like its root.
+#: Distance from a singular covariance at which a limit is read off, and the largest difference
+#: there, which may vanish like the root of the distance only.
 APPROACH: Final = sp.Rational(1, 10**30)
 LIMIT_TOLERANCE: Final = 1e-11
-#: To so much, relatively, the factor of a formula is the same at all points.
+#: Largest relative spread over points of the ratio of formula and expectation that is one number.
 _SAME_RATIO: Final = 1e-19
 
 #: The digits asked of an expectation without closed form; fewer where these cost too much, and in
@@ -104,7 +104,7 @@ class Known:
 
     @classmethod
     def of(cls, value: Any, spread: Any = 0) -> Known:
-        """Around an mpmath number."""
+        """Return bounds at a distance ``spread`` around an mpmath number."""
         middle = _NUMBERS.mpf(value)
         return cls(middle - spread, middle + spread, _text(value))
 
@@ -119,7 +119,7 @@ class Known:
         return bool(self.low < ZERO and self.high > -ZERO)
 
     def apart(self, truth: Known) -> tuple[float, float]:
-        """Return the least and the largest relative error that are possible."""
+        """Return the least and the largest relative error that the bounds allow."""
         ends = [
             relative_error(a, b) for a in (self.low, self.high) for b in (truth.low, truth.high)
         ]
@@ -138,15 +138,15 @@ class Sides(ABC):
         InputError: The formula has other symbols.
     """
 
-    #: Differences up to this, relative to the expectation, are none.
+    #: Relative differences up to this count as zero.
     tolerance = 0.0
-    #: The formula is evaluated to so many.
+    #: Number of digits to which the formula is evaluated.
     digits = DIGITS
     #: The expectation in symbols, if it has a closed form.
     symbolic: DerivedExpectation | None = None
-    #: How it is known.
+    #: How the expectation is known.
     method = "closed form"
-    #: Digits to which both sides agree wherever they do.
+    #: Number of digits to which both sides agree at all points where the formula is right.
     common: int | None = None
 
     def __init__(self, formula: sp.Expr, covariance: sp.Matrix) -> None:
@@ -154,40 +154,39 @@ class Sides(ABC):
         if unknown:
             raise InputError(f"the formula contains {', '.join(unknown)}, but not the covariance")
         self.formula, self.covariance = formula, covariance
-        self.enclosed = True  # all that was compared
+        self.enclosed = True  # whether every value compared so far is enclosed
         self._integrals: dict[sp.Expr, Any] = {}
-        # by identity: points are few, and hashing their matrices is slow
+        # keyed by the identity of a point: hashing its matrix is slow
         self._truths: dict[int, Known] = {}
 
     def points(self) -> Iterable[CovariancePoint]:
-        """Return where both sides are compared."""
+        """Return the points at which both sides are compared."""
         return points(self.covariance)
 
     @abstractmethod
     def computed(self, point: CovariancePoint) -> Known:
-        """Return the expectation at a point."""
+        """Compute the expectation at a point."""
 
     @abstractmethod
     def known(self, value: Any) -> Known:
-        """Return what a real value of a formula says of the exact one."""
+        """Return bounds of the exact value from a computed real value of a formula."""
 
     @abstractmethod
     def why_skipped(self, point: CovariancePoint, error: SymderivError) -> str:
-        """Why a point does not count at which a side has no value; empty if that ends the check."""
+        """Return why a point without a value of a side is skipped; empty ends the check."""
 
     def confirm(self, inside: Sequence[CovariancePoint]) -> None:  # noqa: B027
-        """Refuse a verdict where the expectation contradicts itself."""
+        """Refuse a verdict if two derivations of the expectation differ inside the cone."""
 
     def agreed(self, found: Known, truth: Known) -> None:  # noqa: B027
-        """Take notice that both sides are compatible at a point."""
+        """Record that both sides are compatible at a point."""
 
     # -- values ----------------------------------------------------------------------------------
 
     def value(self, expression: sp.Expr, values: Mapping[sp.Symbol, sp.Expr]) -> Any:
-        """Return an expression at exact values of its symbols, as a complex number; None without
-        value.
+        """Return an expression at exact values of its symbols, as a complex number or None.
 
-        Integrals are computed once.
+        None means that it has no value. Each integral is computed once.
         """
         if not can_be_evaluated(expression, values):
             point = ", ".join(f"{symbol} = {value}" for symbol, value in values.items())
@@ -195,7 +194,7 @@ class Sides(ABC):
         try:
             exact = expression.xreplace(values)
         except (TypeError, ValueError, ZeroDivisionError):
-            # a function that refuses undefined arguments
+            # a function in the expression refuses undefined arguments
             return None
         if exact.has(*UNDEFINED):
             return None
@@ -209,7 +208,7 @@ class Sides(ABC):
         return evaluation.value
 
     def truth(self, point: CovariancePoint) -> Known:
-        """Return the expectation at a point."""
+        """Return the expectation at a point, computed once."""
         if id(point) not in self._truths:
             self._truths[id(point)] = self.computed(point)
         return self._truths[id(point)]
@@ -236,7 +235,7 @@ class Sides(ABC):
     def _undefined(
         self, point: CovariancePoint, truth: Known, tried: Sequence[CovariancePoint]
     ) -> FormulaComparison:
-        """No value at the point itself (0/0, 1/0): the limit from inside the cone decides."""
+        """Compare limits from inside the cone where the formula has no value (0/0, 1/0)."""
         starts = list(islice(self._starts(point, tried), 2))
         if not starts:
             reason = "the formula is not defined there"
@@ -272,7 +271,7 @@ class Sides(ABC):
     # -- repairing -------------------------------------------------------------------------------
 
     def agree(self, other: sp.Expr, inside: Sequence[CovariancePoint]) -> bool:
-        """Could another formula be right at all points inside the cone?"""
+        """Return whether another formula agrees with the expectation at all these points."""
         with suppress(SymderivError):
             for point in inside:
                 own = self._real_value(other, point)
@@ -286,9 +285,7 @@ class Sides(ABC):
         return None if value is None or value.imag else self.known(value.real)
 
     def ratio(self, inside: Sequence[CovariancePoint]) -> Any:
-        """Return the formula over the expectation if that is the same number inside the cone, else
-        None.
-        """
+        """Return formula over expectation if the ratio is one number inside the cone, else None."""
         low, high = _NUMBERS.mpf("-1e30"), _NUMBERS.mpf("1e30")
         for point in inside:
             own, truth = self._real_value(self.formula, point), self.truth(point)
@@ -330,7 +327,7 @@ class InClosedForm(Sides):
         self.common = -round(math.log10(self.tolerance))
 
     def computed(self, point: CovariancePoint) -> Known:
-        # limits come out where it is derived anew
+        # a derivation at the singular covariance itself takes the limits
         return self._anew(point) if point.degenerate else self._at(self._closed.value, point)
 
     def _anew(self, point: CovariancePoint) -> Known:
@@ -363,7 +360,8 @@ class ByQuadrature(Sides):
 
     Args:
         formula, covariance: See :class:`Sides`.
-        mean: The number at a covariance without symbols, to so many digits.
+        mean: Returns the expectation at a covariance without symbols, to the given number of
+            digits.
     """
 
     method = "quadrature with proved bounds; the formula in balls"
@@ -375,7 +373,7 @@ class ByQuadrature(Sides):
         self.mean = mean
 
     def points(self) -> Iterable[CovariancePoint]:
-        """Fewer points than for closed forms, and small ones in many dimensions."""
+        """Yield fewer points than for closed forms, with small entries in many dimensions."""
         many = self.covariance.rows > 3
         free = len(self.covariance.free_symbols)
         left = dict(_KINDS_IN_FOUR if many and free > 3 else _KINDS)
@@ -397,7 +395,7 @@ class ByQuadrature(Sides):
         return _proved(self.mean(point.covariance, least))
 
     def known(self, value: Any) -> Known:
-        """Return the value with more room than :func:`evaluated` leaves."""
+        """Return bounds wider than the error that :func:`evaluated` leaves."""
         return Known.of(value, max(abs(value) * 1e-44, _NUMBERS.mpf("1e-88")))
 
     def why_skipped(self, point: CovariancePoint, error: SymderivError) -> str:
@@ -406,11 +404,11 @@ class ByQuadrature(Sides):
         return str(error) if isinstance(error, NotYetError | ToleranceError) else ""
 
     def agreed(self, found: Known, truth: Known) -> None:
-        """Say whether both numbers lie between the outermost ends: so many digits agree."""
+        """Record how many digits all numbers within both bounds share."""
         if truth.low == truth.high:
-            return  # exactly known
+            return  # the expectation is known exactly
         apart = max(found.high, truth.high) - min(found.low, truth.low)
-        # of numbers that cannot be told from zero, digits behind the point
+        # of numbers that may be zero, digits after the decimal point are counted
         zero = truth.low <= 0 <= truth.high
         size = 1 if zero else min(abs(truth.low), abs(truth.high))
         digits = max(0, int(_NUMBERS.floor(_NUMBERS.log10(size / apart))))
@@ -418,7 +416,7 @@ class ByQuadrature(Sides):
 
 
 def _smaller(point: CovariancePoint) -> CovariancePoint:
-    """Return the point with a tenth of all its covariances where these are free, else itself."""
+    """Return a point with a tenth of its covariances if all are free, else the point itself."""
     if set(point.values.values()) != set(point.covariance):
         return point
     tenth = sp.Rational(1, 10)
@@ -427,7 +425,7 @@ def _smaller(point: CovariancePoint) -> CovariancePoint:
 
 
 def _proved(value: Value) -> Known:
-    """Return a number with its bound."""
+    """Return the proved bounds of a value."""
     if value.interval is None:
         raise ToleranceError(f"the expectation is not certified: {value.method}")
     text = value.value if value.error_bound == "0" else f"{value.value} ± {value.error_bound}"
@@ -436,7 +434,7 @@ def _proved(value: Value) -> Known:
 
 
 def relative_error(value: Any, truth: Any) -> float:
-    """|value - truth|/|truth|; relative to the value where the truth is zero."""
+    """Return |value - truth|/|truth|; relative to the value where the truth is zero."""
     difference = abs(value - truth)
     if difference < ZERO:
         return 0.0

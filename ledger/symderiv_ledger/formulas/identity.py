@@ -1,8 +1,8 @@
-r"""Does the difference of two closed forms tidy to zero?
+r"""A symbolic test of whether the difference of two closed forms simplifies to zero.
 
-Roots are split into roots of irreducible factors, inverse sines whose arguments agree are made one,
-and the rest is rational. Each factor is taken as positive, as it is inside the cone of covariances
-for the roots that occur there; so a success is evidence, to which numbers are added.
+Roots are split into roots of irreducible factors, inverse sines whose arguments agree become one
+symbol, and the rest is rational. Each factor is taken as positive, as it is inside the cone of
+covariances for the roots that occur there; so a success is evidence, to which numbers are added.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Final
 
 import sympy as sp
 
-#: Larger differences are left to the numbers: factoring them could take long.
+#: Most operations in a difference that is tried: factoring a larger one could take long.
 MAX_OPERATIONS: Final = 500
 
 _ODD: Final = (sp.asin, sp.atan)
 
 
 def is_identity(left: sp.Expr, right: sp.Expr) -> bool:
-    """Return True if the difference is found to vanish; False says nothing."""
+    """Return True if the difference is found to vanish; False proves nothing."""
     if left == right:
         return True
     difference = left - right
@@ -53,7 +53,7 @@ class _Tidier:
         constant, factors = sp.factor_list(sp.together(base))
         result = sp.sqrt(abs(constant))
         if constant < 0:
-            # one factor takes the sign, the one that is then written with a leading plus
+            # the first factor takes the sign
             factors = [(-factors[0][0], factors[0][1]), *factors[1:]]
         for factor, power in factors:
             symbol = self.roots.setdefault(factor, sp.Dummy(positive=True))

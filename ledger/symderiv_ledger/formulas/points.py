@@ -29,7 +29,7 @@ class CovariancePoint:
         kind: What is special about it, in words.
         values: A rational per symbol.
         covariance: The matrix, its entries numbers.
-        degenerate: Is the matrix singular?
+        degenerate: Whether the matrix is singular.
     """
 
     kind: str
@@ -100,7 +100,7 @@ def _all_kinds(n: int, rng: random.Random) -> Iterator[tuple[str, fmpq_mat]]:
         rows[i, j] = rows[j, i] = fmpq(0)
         yield "one covariance zero", rows
     for number, (i, j) in enumerate(pairs):
-        # both signs where pairs are few
+        # with few pairs, correlations of both signs
         for sign in (1, -1) if n < 4 else ((-1) ** number,):
             ratio = fmpq(sign * rng.randint(1, 4), 2)
             kind = f"fields {i + 1} and {j + 1} with rho = {sign}"
@@ -113,7 +113,7 @@ def _all_kinds(n: int, rng: random.Random) -> Iterator[tuple[str, fmpq_mat]]:
 
 
 def _generic(n: int, rng: random.Random) -> fmpq_mat:
-    """Return a Aᵀ + a diagonal: positive definite, no entry zero, small denominators."""
+    """Return A Aᵀ plus a diagonal matrix: positive definite, no zero entry, small denominators."""
     rows = fmpq_mat(n, n)
     while 0 in rows.entries():
         a = fmpq_mat(n, n, [fmpq(rng.randint(-3, 3), 2) for _ in range(n * n)])
@@ -130,7 +130,7 @@ def _diagonal(entries: Iterable[fmpq]) -> fmpq_mat:
 
 
 def _diagonal_dominant(n: int, rng: random.Random) -> fmpq_mat:
-    """Positive definite whatever single entry is then set to zero."""
+    """Return a matrix that stays positive definite if any one covariance is set to zero."""
     rows = _diagonal(fmpq(rng.randint(4, 12), 2) for _ in range(n))
     for i in range(n):
         for j in range(i):
@@ -144,7 +144,7 @@ def _rank_one(n: int, rng: random.Random) -> fmpq_mat:
 
 
 def _tied(rows: fmpq_mat, i: int, j: int, ratio: fmpq) -> fmpq_mat:
-    """Field j replaced by ratio times field i."""
+    """Return the covariance with field j replaced by ratio times field i."""
     mixing = _diagonal([fmpq(1)] * rows.nrows())
     mixing[j, j] = fmpq(0)
     mixing[j, i] += ratio
@@ -157,8 +157,9 @@ def _tied(rows: fmpq_mat, i: int, j: int, ratio: fmpq) -> fmpq_mat:
 def _structured(
     covariance: sp.Matrix, symbols: list[sp.Symbol], rng: random.Random
 ) -> list[CovariancePoint]:
-    """Return values by trial: variances squares of rationals, so that |ρ| = 1 is a rational
-    covariance.
+    """Return points of a covariance with structure, found by trial.
+
+    Variances are squares of rationals, so that |ρ| = 1 is a rational covariance.
     """
     n = covariance.rows
     inside: list[CovariancePoint] = []
@@ -186,8 +187,9 @@ def _structured(
 
 
 def _scale(matrix: sp.Matrix, symbol: sp.Symbol, n: int) -> Any:
-    """Return the size at which the symbol, standing alone as covariance of two fields, ties
-    them.
+    """Return the value of a symbol at which the two fields whose covariance it is coincide.
+
+    The value is 1 if the symbol is no single covariance.
     """
     for i in range(n):
         for j in range(n):

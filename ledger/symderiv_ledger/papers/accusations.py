@@ -24,7 +24,7 @@ NOTED: Final = ("not reached", "right where it is meant")
 #: A third reason, followed by the name of the claim that counts the same error.
 SAME_AS: Final = "same as "
 _SAID: Final = ("reached", "meant", "changes")
-#: Verdicts that accuse.
+#: Verdicts by which public code is wrong.
 _WRONG: Final = ("misprint", "false")
 
 
@@ -58,7 +58,7 @@ def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | Non
 
 
 def check_repeats(claims: Sequence[Claim]) -> None:
-    """Refuse an accusation that is said to be the same as a claim that does not count it."""
+    """Refuse an accusation noted as the same as another that does not count or exist."""
     counted = {claim.name for claim in claims if claim.accusation and not claim.accusation.noted}
     for claim in claims:
         noted = claim.accusation.noted if claim.accusation else ""
@@ -74,8 +74,9 @@ def standing(record: Mapping[str, Any]) -> str:
 
 
 def summary(records: Iterable[Mapping[str, Any]]) -> str:
-    """Return one sentence: how many accusations there are, say what they must, count; empty:
-    none.
+    """Return a sentence on how many accusations there are, are complete, and count.
+
+    It is empty if there are none.
     """
     accused = [
         record.get("accusation") or {}

@@ -22,7 +22,7 @@ _HEADS: Final = ("equation", "verdict", "tier", "hash", "finding")
 
 
 def table(records: Sequence[dict[str, Any]]) -> Part:
-    """Equation, verdict and finding of every record, paper by paper."""
+    """Return tables with equation, verdict and finding of every record, one for each paper."""
     nodes: list[Node] = []
     for paper in dict.fromkeys(record["paper"] for record in records):
         own = [record for record in records if record["paper"] == paper]
@@ -36,7 +36,7 @@ def table(records: Sequence[dict[str, Any]]) -> Part:
 
 
 def finding(record: dict[str, Any]) -> str:
-    """Return the most telling sentence of a record."""
+    """Return the sentence of a record that explains its verdict best."""
     if "error" in record:
         return str(record["error"])
     if record["verdict"] in ("misprint", "false", "not-checkable"):
@@ -47,7 +47,7 @@ def finding(record: dict[str, Any]) -> str:
 
 
 def counts(records: Sequence[dict[str, Any]]) -> str:
-    """Return how many claims have which verdict, those apart that accuse and do not count."""
+    """Return a sentence with the number of claims of each verdict, and of mutants caught."""
     verdicts = [standing(record) for record in records]
     counted = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
     text = f"{len(records)} claims: {counted}"
@@ -60,12 +60,12 @@ def counts(records: Sequence[dict[str, Any]]) -> str:
 
 
 def explain(records: Sequence[dict[str, Any]]) -> Part:
-    """Return everything that is known of each record."""
+    """Return the full text of each record."""
     return Part("", [_explained(record) for record in records])
 
 
 def _explained(record: dict[str, Any]) -> Summary:
-    tier = record.get("tier", "")  # an older ledger has none
+    tier = record.get("tier", "")  # records of an older ledger have none
     code, computed = record.get("code"), record["arithmetic"] and record["evidence"]
     rows = [("code", code["text"] if code else "")]
     rows += [("printed", " ".join(one.split())) for one in (() if code else record["printed"])]

@@ -15,17 +15,17 @@ from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Code, Printed
 from symderiv_ledger.papers.tables import refuse_unknown, tables_of, text_of
 
-#: Keys of an equation that is code, and of a table ``[repository.NAME]``.
+#: Keys of an equation that is public code; then those of a table ``[repository.NAME]``.
 CODE_KEYS: Final = frozenset({"repository", "file", "lines"})
 _KEYS: Final = ("address", "commit", "licence")
 _PRINT_KEYS: Final = frozenset({"number", "latex", "section", "reading", *CODE_KEYS})
 #: Both forms of a statement, and of its correction.
 _STATED: Final = frozenset({"statement", "formula"})
 _CORRECTED: Final = frozenset({"corrected", "corrected_formula"})
-#: Where a claim is tried; what one that says it does not take from its equation.
+#: Keys for where a claim is tried; then those that a claim with one of these does not inherit.
 _TRIED: Final = frozenset({"points", "function", "reference"})
 _PLACE: Final = _TRIED | {"indices", "symmetric", "equal", "diagonal", "rests_on"}
-#: The name of the claim without a part's name, where an equation has several.
+#: The key of the claim without a part's name, where an equation has several claims.
 _ITSELF: Final = "itself"
 _READINGS: Final = ("printed", "reconstructed")
 
@@ -68,9 +68,9 @@ class PrintedEquation:
     """All that a paper prints under one number.
 
     Args:
-        number: Its number, or what stands for it.
+        number: Its number, or a text in place of one.
         printed: The print.
-        claims: The keys of every claim about it, with those that the equation gives.
+        claims: The table of every claim about it, with the keys inherited from the equation.
     """
 
     number: str
@@ -81,7 +81,7 @@ class PrintedEquation:
 def equations(
     content: Mapping[str, Any], source: str, repositories: Mapping[str, Code]
 ) -> Iterator[PrintedEquation]:
-    """Yield the equations of a file, in its order.
+    """Yield the equations of a paper's file, in the file's order.
 
     Args:
         content: The file's tables.
@@ -143,9 +143,7 @@ def _number(table: Mapping[str, Any], key: str, what: str) -> str:
 
 
 def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:
-    """Return the claims as they are written: parts by name, a list of tables, or the equation
-    itself.
-    """
+    """Return the tables of an equation's claims: its parts by name, a list, or the equation."""
     claims = table.get("claim", [{}] if itself else [])
     if isinstance(claims, dict):
         return [
@@ -157,9 +155,12 @@ def _claims(table: Mapping[str, Any], itself: bool) -> list[dict[str, Any]]:
 
 
 def _inherited(equation: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a claim with what its equation says for all; a correction goes with the statement.
+    """Return a claim's table with the keys that its equation gives for all of its claims.
 
-    What the equation says of accusations is said of its claims that have a correction.
+    A claim with its own statement inherits no correction, and one without a correction inherits no
+    accusation.
+
+    Where both have an accusation, the claim's parts replace those of the equation.
     """
     dropped: set[str] = set()
     if (_STATED | _CORRECTED) & set(claim):

@@ -38,8 +38,8 @@ class Source:
         package: The package that the following are in.
         files: Its TOML files, in the paper's order.
         root: Folder of the package in its project's tree, for links to the claims.
-        by_number: Claims are listed by the numbers of their equations; the files follow the
-            argument, which goes to and fro between main text and appendix.
+        by_number: Whether claims are listed by the numbers of their equations, because the files
+            follow the argument, which goes to and fro between main text and appendix.
     """
 
     title: str
@@ -85,9 +85,7 @@ def load_paper(name: str) -> Paper:
 
 @lru_cache(maxsize=16)
 def paper(name: str) -> Paper:
-    """Return an installed paper with all its claims, read once: points may keep what they
-    computed.
-    """
+    """Return an installed paper with all its claims, read once: its points may keep results."""
     own = source(name)
     folder = "/".join(filter(None, (own.root, own.package.replace(".", "/"))))
     texts = [

@@ -1,4 +1,4 @@
-"""The ledger's file: records of all papers, and whether they are current.
+"""The ledger's file: records of all papers, and a test of whether they are current.
 
 Evidence is kept with few digits, and being current means the same claims, statements, verdicts and
 mutants: the last digits of a measured error depend on the machine.
@@ -15,7 +15,7 @@ from symderiv_ledger.claims.claim import Paper
 from symderiv_ledger.claims.claim_hash import claim_hash
 from symderiv_ledger.papers.paper_run import refreshed
 
-#: What has to be the same for a ledger to be current.
+#: Keys of a record whose values are the same in a current ledger.
 _COMPARED: Final = (
     *("printed", "reading", "code", "statement", "ranges", "where", "verdict", "corrected"),
     *("regime", "given", "note", "accusation", "rests_on", "tier", "uses", "hash", "source"),
@@ -53,9 +53,7 @@ def is_ledger(content: bytes) -> bool:
 
 
 def unchanged(paper: Paper, before: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the records of a ledger, as they are now, whose claims have the same hash still, by
-    name.
-    """
+    """Return by name the updated records of an earlier ledger whose claims have the same hash."""
     known = {record["name"]: record for record in before if record["paper"] == paper.name}
     return {
         claim.name: refreshed(paper, claim, known[claim.name])
@@ -67,11 +65,10 @@ def unchanged(paper: Paper, before: Sequence[dict[str, Any]]) -> dict[str, dict[
 def merged(
     paper: Paper, records: Sequence[dict[str, Any]], earlier: Mapping[str, dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the records of a paper, in its order: those computed now, and earlier ones for the
-    others.
+    """Return the records of a paper, in its order: the new ones, and earlier ones of other claims.
 
     Raises:
-        InputError: There is neither for a claim, which is a thorough one that has changed.
+        InputError: A claim has neither; it needs minutes and has changed.
     """
     by_name = {**earlier, **{r["name"]: r for r in records if r["paper"] == paper.name}}
     for claim in paper.claims:
@@ -86,7 +83,7 @@ def merged(
 def differences(
     records: Sequence[dict[str, Any]], before: Sequence[dict[str, Any]]
 ) -> Iterator[str]:
-    """Yield what is not current in a ledger, a sentence each; thorough claims are not asked for."""
+    """Yield a sentence for each difference of two ledgers; thorough claims may be missing."""
     old = {(record["paper"], record["name"]): record for record in before}
     new = {(record["paper"], record["name"]): record for record in records}
     for key in old:

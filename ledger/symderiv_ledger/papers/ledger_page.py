@@ -1,4 +1,4 @@
-"""The ledger: what holds of the printed equations of papers, as one page."""
+"""The ledger as one page: which printed equations of papers hold, and with what evidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TITLE: Final = "Printed equations, checked"
 _ORDER: Final = (
     *("false", "misprint", "noted", "approximate", "holds", "definition", "not-checkable"),
 )
-#: What records of an older ledger, or settled ones, lack.
+#: Values for keys that records of an older ledger, or of settled claims, lack.
 _LACKING: Final = dict.fromkeys(("tier", "overturned_by", "tried_at", "hash", "error"), "")
 _WORDS: Final = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 _MEANING: Final = {
@@ -100,16 +100,16 @@ class _Links:
                 links.append(self._link(record["paper"], record["name"], use["paper"]))
 
     def of_claim(self, record: dict[str, Any]) -> str:
-        """Return where a claim stands."""
+        """Return the anchor of a claim."""
         return self._anchors[record["paper"], record["name"]]
 
     def of_equation(self, record: dict[str, Any]) -> str:
-        """Return where the claims about an equation begin, unless one is called like it."""
+        """Return the anchor of an equation, empty if one of its claims has the same name."""
         at = record["paper"], record["equation"]
         return "" if at in self._claims else self._anchors[at]
 
     def uses(self, record: dict[str, Any]) -> list[dict[str, str]]:
-        """Return what a claim uses, each with words, reason, and an anchor if it is on the page."""
+        """Return links to what a claim uses, with reasons; anchors off the page are empty."""
         paper = record["paper"]
         return [
             {**self._link(use["paper"], use["equation"], paper), "reason": use["reason"]}
@@ -117,7 +117,7 @@ class _Links:
         ]
 
     def used_by(self, record: dict[str, Any]) -> list[dict[str, str]]:
-        """Return the claims that use a claim, or all of its equation."""
+        """Return links to the claims that use a claim, or all claims about its equation."""
         paper = record["paper"]
         keys = dict.fromkeys(((paper, record["name"]), (paper, record["equation"])))
         own = self.of_claim(record)
@@ -130,7 +130,7 @@ class _Links:
 
 
 def _free(anchor: str, taken: set[str]) -> str:
-    """Return an anchor that nothing else has."""
+    """Return an anchor that is not taken yet, and mark it as taken."""
     names = (anchor, *(f"{anchor}-{count}" for count in range(2, len(taken) + 3)))
     free = next(name for name in names if name not in taken)
     taken.add(free)
@@ -167,7 +167,7 @@ def _mutants(records: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 def _claim(
     record: dict[str, Any], first: bool, links: _Links, beside: Path | None
 ) -> dict[str, Any]:
-    """Return what the template shows of a claim, which may be the first about its equation."""
+    """Return the values that the template shows of a claim; ``first`` is true once per equation."""
     source, code = record["source"], record.get("code")
     return {
         **_LACKING,
@@ -189,13 +189,13 @@ def _claim(
 
 
 def _printed(display: str) -> Any:
-    """Return what the paper prints: a display, or words (with formulas between dollars)."""
+    """Return a print as HTML: a display, or words (with formulas between dollars)."""
     words = "$" in display or ("\\" not in display and _WORDS.search(display))
     return trusted(without_defaults(html_prose(display))) if words else _math(display)
 
 
 def _heading(record: dict[str, Any]) -> str:
-    """Return the claim's name as the beginning of a line; names in code are what they are."""
+    """Return the claim's name with a capital first letter, except for names in code."""
     name = str(record["name"])
     return name if record.get("code") else name[:1].upper() + name[1:]
 

@@ -48,9 +48,9 @@ _OTHERS: Final = (
     *("points", "statement", "formula", "corrected", "corrected_formula", "ranges", "display"),
     *("uses", "accusation"),
 )
-#: Keys of a claim beside those of a set of points, which a claim without ``points`` carries too.
+#: Keys that only a claim has; a claim without ``points`` also has the keys of a set of points.
 _CLAIM_KEYS: Final = frozenset({*_TEXTS, *_FLAGS, *_OTHERS})
-#: Keys that a claim of a named set adds to the set's, or says instead.
+#: Keys whose texts a claim adds to those of its named set; then keys that replace the set's.
 _ADDED: Final = ("regime", "where")
 _INSTEAD: Final[Mapping[str, Callable[[Mapping[str, Any], str], Any]]] = {
     "symmetric": names_of,
@@ -86,8 +86,8 @@ def paper_from_files(
     Args:
         files: Name and TOML text of each.
         package: Where its functions of points are; empty: there are none.
-        name: The name of the paper, where the files do not give it.
-        title: The same.
+        name: The name of the paper, if the files give none.
+        title: Its title, if the files give none.
     """
     reader = _PaperReader(package)
     for source, text in files:
@@ -130,7 +130,7 @@ class _PaperReader:
     spoken: dict[str, Spoken] = field(default_factory=dict)
 
     def read(self, content: Mapping[str, Any], source: str) -> None:
-        """Read one file."""
+        """Read one file of the paper."""
         try:
             self._definitions(content)
         except SymderivError as error:
@@ -143,7 +143,7 @@ class _PaperReader:
 
     def _definitions(self, content: Mapping[str, Any]) -> None:
         self.indices |= read_indices(table_of(content, "indices"))
-        self.abbreviations.shapes.clear()  # names may mean something else in another file
+        self.abbreviations.shapes.clear()  # names may have other shapes in another file
         for names, entry in table_of(content, "shapes").items():
             for name in names.split(","):
                 self.abbreviations.shape(name.strip(), entry)
@@ -168,7 +168,7 @@ class _PaperReader:
                 raise InputError(f"points {name}: {error}") from None
 
     def _as_another(self, table: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the keys of a set that is like another one but for those it gives."""
+        """Return the keys of a set, with those of the set that its key ``like`` names."""
         if "like" not in table:
             return table
         other = text_of(table, "like")
@@ -178,14 +178,12 @@ class _PaperReader:
         return {**self.tables[other], **own}
 
     def _set(self, table: Mapping[str, Any]) -> PointSet:
-        """Return a set with what is true of all functions of its module."""
+        """Return a set of points, with the keys that its module gives for all its functions."""
         whole = {**self.modules.get(module_of(table), {}), **table}
         return PointSet.read(whole, self.package, self.indices)
 
     def _spelled(self, table: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a table with the words that its texts name by ``$name``, if the paper gives
-        any.
-        """
+        """Return a table with the paper's words in place of ``$name`` in its texts."""
 
         def word(found: re.Match[str]) -> str:
             if found[1] not in self.words:
@@ -253,7 +251,7 @@ class _PaperReader:
         )
 
     def _spoken(self, claim: Claim, table: Mapping[str, Any]) -> Spoken:
-        """Return what the statement speaks of, as it is written and in full."""
+        """Return the names in a claim's statement, as it is written and in full."""
         text = table.get("statement")
         if not claim.statement or not isinstance(text, str):
             return Spoken()
@@ -266,9 +264,7 @@ class _PaperReader:
         return Spoken(calls, states, defines, frozenset(quantities(statement.tree) - free))
 
     def _statements(self, table: Mapping[str, Any], tried: PointSet) -> tuple[str, str]:
-        """Return the printed and the true statement in full; the second is empty if the first is
-        true.
-        """
+        """Return the printed and the corrected statement in full; without one it is empty."""
         given: list[str] = []
         for key, formula in (("statement", "formula"), ("corrected", "corrected_formula")):
             text = ""
@@ -286,9 +282,7 @@ class _PaperReader:
         return statement, corrected
 
     def _tried(self, table: Mapping[str, Any]) -> PointSet:
-        """Return the set that a claim names, with what it adds, or the one whose keys it
-        carries.
-        """
+        """Return the points of a claim: a named set with its changes, or one of its own."""
         rest = {key: value for key, value in table.items() if key not in _CLAIM_KEYS}
         if "points" not in table and {"function", "reference"} & set(table):
             return self._set(rest)
@@ -301,7 +295,7 @@ class _PaperReader:
         refuse_unknown(rest, {*_ADDED, *_INSTEAD})
         changes = {key: read(rest, key) for key, read in _INSTEAD.items() if key in rest}
         for key in _ADDED:
-            # what is true of all points, then what the claim adds
+            # first the text of the set, then that of the claim
             both = [text for text in (getattr(named, key), text_of(rest, key)) if text]
             changes[key] = (" " if both and both[0].endswith(".") else "; ").join(both)
         return replace(named, **changes)

@@ -27,7 +27,7 @@ from symderiv_ledger.papers.verify import (
     verify_claim,
 )
 
-#: What of a record was computed.
+#: Keys of a record whose values are computed.
 _COMPUTED: Final = (
     *("verdict", "corrected", "corrected_latex", "evidence", "tier", "overturned_by"),
     *("digits", "arithmetic", "mutants"),
@@ -54,7 +54,7 @@ class Selection:
 
 
 def selected(paper: Paper, selection: Selection) -> list[Claim]:
-    """Return the claims of a paper that are asked for, in its order."""
+    """Return the claims of a paper that a selection asks for, in the paper's order."""
     chosen = [
         claim for claim in paper.claims if selection.equation in ("", claim.equation, claim.name)
     ]
@@ -82,8 +82,8 @@ def verify_paper(
     Args:
         name: A paper of the library, or the file of one's own.
         selection: Which claims, and how much evidence.
-        processes: How many at once; 0: as many as there are processors, at most 8.
-        progress: Told the fraction that is done.
+        processes: The number of processes; 0: that of processors, at most 8.
+        progress: Called with the fraction that is done.
 
     Returns:
         One record per claim, in the paper's order; see :func:`record`. A claim that is not
@@ -134,7 +134,7 @@ def _one(paper: Paper, claim: Claim, selection: Selection) -> dict[str, Any]:
     except UnsettledError as error:
         finding, reason = Finding(claim, "unsettled", error.printed, error.corrected), str(error)
     except Exception as error:
-        # whatever happens to a claim, the claims after it are still tried
+        # after any failure of a claim the next claims are still tried
         reason = f"internal error ({type(error).__name__}): {error}"
         finding = Finding(claim, "unsettled")
     return {**record(paper, finding), "error": reason}
@@ -200,10 +200,9 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
 
 
 def refreshed(paper: Paper, claim: Claim, before: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of a claim whose hash is that of an earlier record: with its verdict and
-    evidence.
+    """Return the record of an unchanged claim with the verdict and evidence of an earlier one.
 
-    What is no part of the hash (notes, regimes, edges) is as the paper's file says now.
+    Notes, regimes and edges, which are not in the hash, are those of the paper's file now.
     """
     now = record(paper, Finding(claim, before["verdict"], reason=claim.not_checkable))
     renewed = {**now, **{key: before[key] for key in _COMPUTED}}

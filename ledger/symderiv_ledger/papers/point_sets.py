@@ -38,7 +38,7 @@ RULES: Final[Mapping[str, Callable[..., ComparisonRule]]] = {
 _COMMON: Final = (
     *("regime", "where", "rests_on", "rule", "indices", "symmetric", "equal", "diagonal", "uses"),
 )
-#: Keys of a set that are no parameters of its reference.
+#: Keys of a set that are not parameters of its reference.
 SET_KEYS: Final = frozenset({*_COMMON, "function"})
 
 
@@ -47,9 +47,9 @@ class PointSet:
     """Points and what is true of all of them; the fields are those of a claim.
 
     Args:
-        points: Given the numbers to compute with, the points; None: there are none.
+        points: A function that takes the arithmetic and returns the points; None: there are none.
         rule: How statements are tried there, unless a claim says otherwise.
-        reference: What checks statements before anything is computed; None for functions.
+        reference: The reference, which checks statements early; None for a function.
         indices: Ranges of indices by name.
         tried_at: The function or the reference as text, see
             :class:`~symderiv_ledger.claims.claim.Claim`.
@@ -69,7 +69,7 @@ class PointSet:
     tried_at: str = ""
 
     def meant(self, names: frozenset[str]) -> PointSet:
-        """Return the set as a statement with these names means it: see :meth:`Reference.meant`."""
+        """Return the set for statements with these names: see :meth:`Reference.meant`."""
         if self.reference is None:
             return self
         meant = self.reference.meant(names)
@@ -86,7 +86,7 @@ class PointSet:
 
     @property
     def conventions(self) -> Conventions | None:
-        """Other meanings that the points may have; None if there is no other meaning."""
+        """The conventions that the points may follow; None if there is one only."""
         if self.reference is None or not self.reference.conventions:
             return None
         return Conventions(self.reference.weights, self.reference.conventions)
@@ -97,7 +97,7 @@ class PointSet:
 
         Args:
             table: The table without the keys of a claim.
-            package: Where functions are; empty: the file is a user's and may name none.
+            package: The package of functions; empty: the file is a user's and may name none.
             indices: The indices of the whole paper.
         """
         reference = None
@@ -153,9 +153,7 @@ def module_of(table: Mapping[str, Any]) -> str:
 
 
 def _function(table: Mapping[str, Any], package: str) -> Callable[[Any], Iterable[Point]]:
-    """Return the function that ``module.name`` stands for, or that ``module.name(count=3)``
-    returns.
-    """
+    """Return the function that a set's key ``function`` names, or makes if it has arguments."""
     text = text_of(table, "function")
     if not package:
         raise InputError(
@@ -173,7 +171,7 @@ def _function(table: Mapping[str, Any], package: str) -> Callable[[Any], Iterabl
 
 
 def _call(text: str) -> tuple[str, dict[str, Any] | None]:
-    """Return the name in ``"module.name(a=1, b=[2, 3])"`` and its values, None without brackets.
+    """Return the name in ``"module.name(a=1, b=[2, 3])"`` and its arguments, None without brackets.
 
     The name is empty if the text is something else.
     """
@@ -189,5 +187,5 @@ def _call(text: str) -> tuple[str, dict[str, Any] | None]:
 
 
 def _frozen(value: Any) -> Any:
-    """Return lists as tuples: functions keep what they made by their arguments."""
+    """Return lists as tuples, which can be keys where functions keep their results."""
     return tuple(_frozen(one) for one in value) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Keys of TOML tables, each of the kind that it must be."""
+"""Readers for the keys of TOML tables, which check the type of each value."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ _Table = Mapping[str, Any]
 
 
 def _reader(kind: Any, absent: _T, what: str) -> Callable[[_Table, str], _T]:
-    """Return a function of a table and a key that returns the key's value, or what it is if it is
-    not there.
-    """
+    """Return a function that reads a key of a table; a missing key has the value ``absent``."""
     adapter: TypeAdapter[_T] = TypeAdapter(kind)
 
     def read(table: _Table, key: str) -> _T:
@@ -42,16 +40,16 @@ tables_of: Final = _reader(list[dict[str, Any]], list[dict[str, Any]](), "must b
 
 
 def text_of(table: _Table, key: str) -> str:
-    """Return a text, empty if it is not there; line breaks count in formulas only."""
+    """Return a text, empty if the key is missing; line breaks are kept in formulas only."""
     value = _text(table, key)
     return value if "formula" in key else " ".join(value.split())
 
 
 def refuse_unknown(table: _Table, known: Collection[str], where: str = "") -> None:
-    """Refuse the first key, in the order of the alphabet, that is not known.
+    """Refuse a table with a key that is not known.
 
     Raises:
-        InputError: There is one; ``where`` begins the message.
+        InputError: A key is unknown; the message begins with ``where``.
     """
     for key in sorted(set(table) - set(known)):
         raise InputError(f"{where}unknown key {key!r}")

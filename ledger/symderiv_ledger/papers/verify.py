@@ -25,9 +25,9 @@ from symderiv_ledger.formulas.differences import places
 from symderiv_ledger.rules.arithmetic import OutOfRangeError
 from symderiv_ledger.rules.equivalence import are_equivalent
 
-#: A correction changes at most so many small places of a misprint ...
+#: The correction of a misprint changes at most so many places ...
 MAX_PLACES: Final = 4
-#: ... of at most so many parts each.
+#: ... each with at most so many parts.
 MAX_PARTS: Final = 7
 
 
@@ -35,7 +35,7 @@ class UnsettledError(ToleranceError):
     """Neither the printed formula nor a correction passes, although both sides can be computed.
 
     Args:
-        message: What is the matter.
+        message: The reason, in words.
         *evidence: The evidence on the printed statement, then that on the corrected one.
     """
 
@@ -51,7 +51,7 @@ class MutantReport:
     Args:
         caught: Rejected at some point.
         equivalent: Proved to say the same as the original.
-        stillborn: Have no value at all (an index out of range), so that nothing had to be noticed.
+        stillborn: Have no value (an index out of range), so that they need not be caught.
         survivors: Passed, without being proved equivalent.
     """
 
@@ -88,7 +88,7 @@ class Finding:
 
 
 def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
-    """Return the displays that a claim is about, as printed; of code, what is stated anew."""
+    """Return the displays that a claim is about as printed, or the statement if it is on code."""
     printed = paper.printed.get(claim.equation)
     if printed is None:
         return ()
@@ -142,7 +142,7 @@ def _computed(claim: Claim, with_mutants: bool) -> Finding:
 
 
 def judge(claim: Claim, statement: Relation, tested: Tested, corrected: Relation) -> str:
-    """Return the verdict from the evidence."""
+    """Return the verdict that the evidence on a claim gives."""
     if tested.passed:
         assert claim.rule is not None
         return "definition" if claim.definition else claim.rule.verdict
@@ -156,7 +156,7 @@ def judge(claim: Claim, statement: Relation, tested: Tested, corrected: Relation
 def _test_of_print(
     claim: Claim, statement: Relation, points: list[Point], arithmetic: Any
 ) -> Tested:
-    """Return a print whose indices leave their range has no value: it fails."""
+    """Try a printed statement; it fails if it has no value because an index leaves its range."""
     assert claim.rule is not None
     try:
         return claim.rule.test(statement, claim.ranges, points, arithmetic)
@@ -183,7 +183,7 @@ def _correction(
 
 
 def _under_other_conventions(claim: Claim, arithmetic: Any) -> str:
-    """Return with which convention the print failed, and with which ones it does not."""
+    """Return words on which other conventions the print holds or fails with."""
     if claim.conventions is None:
         return ""
     statement = parse_statement(claim.statement)
@@ -211,7 +211,7 @@ def _mutants(
         try:
             passed = claim.rule.test(mutant.statement, claim.ranges, points, arithmetic).passed
         except ToleranceError:
-            passed = True  # not decided is not caught
+            passed = True  # an undecided mutant is not caught
         except (FormulaError, ValueError, TypeError, ArithmeticError):
             stillborn += 1
             continue
@@ -247,16 +247,16 @@ class _Expressions:
 
 
 def tier(finding: Finding) -> str:
-    """Return one of :data:`~symderiv_ledger.claims.claim.TIERS`; empty if nothing was computed."""
+    """Return the tier of a finding; empty if nothing was computed."""
     rule = finding.claim.rule
     return rule.tier if rule is not None and finding.printed is not None else ""
 
 
 def overturned_by(finding: Finding) -> str:
-    """Return what would overturn a verdict, in words without a full stop; empty if there is none.
+    """Return what would overturn a verdict, in words without a full stop; empty if nothing.
 
-    A print that failed is cleared by its counterexample alone; what is said to be true instead
-    falls like a print that passed.
+    A print that failed is cleared only by an error in its counterexample; its correction is
+    overturned like a print that passed.
     """
     claim, printed = finding.claim, finding.printed
     if claim.rule is None or printed is None or finding.verdict == "unsettled":

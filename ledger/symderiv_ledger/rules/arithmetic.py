@@ -47,9 +47,10 @@ def ball_integral(
     never less than the last three digits.
 
     Args:
-        integrand: Given an arithmetic and the values of names in it, a function of the variables.
+        integrand: Takes an arithmetic and the values of names in it; returns a function of the
+            variables.
         values: What names stand for; functions among them are not supported.
-        limits: Ends per variable, balls.
+        limits: Both ends of each variable, in balls.
         balls: The arithmetic of the statement.
     """
     digits = int(balls.prec / _BITS_PER_DIGIT)
@@ -113,7 +114,7 @@ class Indexed:
 
 
 class Values(Mapping[str, Any]):
-    """Names and what they stand for at one point; a value given as ``lazy`` is computed once."""
+    """Values of names at one point; a value given as ``lazy`` is computed once, when asked for."""
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class Values(Mapping[str, Any]):
         return self._known[name]
 
     def __contains__(self, name: object) -> bool:
-        """Return whether there is such a name; nothing is computed for that."""
+        """Return whether there is a value of this name, without computing it."""
         return name in self._known or name in self._lazy
 
     def __iter__(self) -> Iterator[str]:
@@ -140,7 +141,7 @@ class Values(Mapping[str, Any]):
 
 
 class _Extended(ChainMap[str, Any]):
-    """A dictionary of names in front of other values, in which nothing is computed by asking."""
+    """Names in front of other values; asking whether a name is known computes nothing."""
 
 
 def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -178,7 +179,7 @@ def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
     Args:
         node: Part of a statement.
         values: What its names stand for: numbers, functions, :class:`Indexed`, matrices.
-        numbers: The arithmetic, see :mod:`symderiv.precision.balls.contexts`.
+        numbers: The arithmetic; see :mod:`symderiv.precision.balls.contexts`.
 
     Raises:
         OutOfRangeError: An index is outside its range.
@@ -189,8 +190,9 @@ def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
 
 
 def index_values(ranges: tuple[Range, ...], values: Mapping[str, Any]) -> Iterator[dict[str, int]]:
-    """Yield all values of the free indices, the last one fastest; later ranges may use earlier
-    names.
+    """Yield all values of free indices, the last one fastest.
+
+    Bounds of a range may contain earlier indices.
     """
     bounds = [(free.name, free.first, free.last) for free in ranges]
     for bound in Evaluator(None).bindings(bounds, values):
@@ -317,7 +319,7 @@ class Evaluator:
         return self.number(value) if isinstance(value, int) else value
 
     def _matrix_of_entries(self, name: str, arguments: list[Any]) -> Any:
-        """Matrix(rows, columns, entries row by row), or the column Vector(entries)."""
+        """Return Matrix(rows, columns, entries by rows), or the column Vector(entries)."""
         self._need("matrix", "matrices")
         rows, columns, *entries = (len(arguments), 1, *arguments) if name == "Vector" else arguments
         if not isinstance(rows, int) or not isinstance(columns, int):
@@ -330,7 +332,7 @@ class Evaluator:
         return matrix
 
     def _gamma(self, arguments: list[Any]) -> Any:
-        """Gamma(s), or the upper incomplete Gamma(s, x)."""
+        """Return Gamma(s), or the upper incomplete Gamma(s, x)."""
         first, *rest = (self._converted(value) for value in arguments)
         if not rest:
             return self.numbers.gamma(first)
@@ -349,7 +351,7 @@ class Evaluator:
     def bindings(
         self, ranges: Sequence[tuple[str, ast.expr, ast.expr]], values: Mapping[str, Any]
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield the values with all those of bound names, the last name fastest."""
+        """Yield the values extended by bound names, for all values of these, the last fastest."""
         if not ranges:
             yield values
             return
@@ -415,7 +417,7 @@ def _kron(numbers: Any, first: Any, second: Any) -> Any:
     return result
 
 
-#: Functions of matrices, by the name they have in statements; the first argument is mpmath.
+#: Functions of matrices by their names in statements; the first argument is the arithmetic.
 _MATRIX: Final[dict[str, Callable[..., Any]]] = {
     "transpose": lambda numbers, matrix: matrix.T,
     "inverse": lambda numbers, matrix: numbers.inverse(matrix),

@@ -23,9 +23,9 @@ from symderiv_ledger.claims.claim import Point, Tested
 from symderiv_ledger.claims.statement import Relation, parse_ranges
 from symderiv_ledger.rules.arithmetic import COMPARE, evaluate, extended, index_values
 
-#: What refutes an equation of balls.
+#: Words for what refutes an equation of balls.
 DISJOINT: Final = "the balls of the two sides are disjoint"
-#: Of the digits computed with, so many may be lost to cancellation.
+#: Number of digits that may be lost to cancellation by default.
 LOST: Final = 8
 
 
@@ -70,7 +70,7 @@ class Pair:
     right: Any
 
     def fails(self, points: int, error: float | None, summary: str) -> Tested:
-        """Return a failed test of so many points, of which this pair is the counterexample."""
+        """Return a failed test of so many points with this pair as the counterexample."""
         sides = {"left": _shown(self.left), "right": _shown(self.right)}
         return Tested(False, points, error, summary, {"point": self.where, **sides})
 
@@ -87,7 +87,7 @@ def pairs(statement: Relation, ranges: str, point: Point, numbers: Numbers) -> I
 
 
 def _entries(where: str, relation: ast.cmpop, left: Any, right: Any) -> Iterator[Pair]:
-    """Yield matrices entry by entry."""
+    """Yield the pair of two sides, or for matrices the pairs of their entries."""
     if not (hasattr(left, "rows") or hasattr(right, "rows")):
         yield Pair(where, relation, left, right)
         return
@@ -117,9 +117,9 @@ class Judged:
     """The judgement of a rule on one pair of sides.
 
     Args:
-        error: Their difference as the rule measures it; None if it is not measured.
-        failure: Why they fail, empty if they do not.
-        beside: A second measure, of which the summary tells.
+        error: The difference of the sides as the rule measures it; None if it is not measured.
+        failure: The reason why the pair fails; empty if it passes.
+        beside: A second measure for the summary.
     """
 
     error: Any = 0.0
@@ -127,21 +127,20 @@ class Judged:
     beside: float = 0.0
 
 
-#: All pairs of a statement, point by point, with what was found of them.
+#: All pairs of a statement, point by point, with the judgements on them.
 AllJudged = Sequence[tuple[Point, Sequence[tuple[Pair, Judged]]]]
 
 
 class PairRule(ABC):
-    """A rule that judges each pair of sides for itself: the first that fails decides."""
+    """A rule that judges each pair of sides on its own: the first that fails decides."""
 
-    #: What points are called where there are none.
+    #: Words for points in the message that there are none.
     cases: ClassVar[str] = "points at"
-    #: What at one point overturns an inequality.
+    #: Words for what overturns an inequality at one point.
     violated = "the inequality does not hold"
-    #: The same of an equation.
+    #: Words for what overturns an equation at one point.
     differ = ""
-    #: What is said of pairs of which none failed, with ``points``, the largest ``error`` and the
-    #: largest measure ``beside`` it.
+    #: Words for a test without a failed pair, with ``points``, largest ``error`` and ``beside``.
     summary: ClassVar[str] = ""
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
@@ -150,10 +149,10 @@ class PairRule(ABC):
 
     @abstractmethod
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
-        """Return whether a pair passes."""
+        """Judge a pair of sides."""
 
     def passed(self, statement: Relation, found: AllJudged) -> Tested:
-        """Return what is said of all pairs together when none has failed for itself."""
+        """Return the result of a test in which no pair failed on its own."""
         error = largest(found)
         beside = max((one.beside for _, each in found for _, one in each), default=0.0)
         words = self.summary.format(self, points=len(found), error=error, beside=beside)
@@ -181,7 +180,7 @@ def largest(found: AllJudged) -> float:
 
 
 def fails_at(pair: Pair, error: float | None) -> Judged:
-    """Return a pair that fails, with the relative difference of its sides if there is one."""
+    """Judge a pair as failed, with the relative difference of its sides if there is one."""
     size = "" if error is None or math.isnan(error) else f", relative difference {error:.2g}"
     return Judged(error, f"fails at {pair.where}{size}")
 
@@ -191,7 +190,7 @@ class Exact(PairRule):
     """The relation holds at every point, to nearly all digits computed with.
 
     Args:
-        digits: Computed with; 8 of them may be lost.
+        digits: The number of digits to compute with, of which ``lost`` may be lost.
         backend: "mpmath", or "arb" for balls: then a failure is proved, and a success means that
             the balls overlap and are small.
         scale: Differences below 10^(8 - digits) times this count as zero.
@@ -209,12 +208,12 @@ class Exact(PairRule):
 
     @property
     def tier(self) -> str:
-        """Balls that do not overlap prove a difference; digits do not."""
+        """``enclosed`` for balls, which prove a difference if they are disjoint, or ``digits``."""
         return "enclosed" if self.backend == "arb" else "digits"
 
     @property
     def kept(self) -> int:
-        """Digits to which both sides must agree."""
+        """The number of digits to which both sides must agree."""
         return self.digits - self.lost
 
     @property
@@ -230,9 +229,7 @@ class Exact(PairRule):
         return Judged(error) if good else fails_at(pair, error)
 
     def _error(self, pair: Pair, tolerance: Any) -> float | None:
-        """Return relative difference; 0 for an inequality that holds and None for one that does
-        not.
-        """
+        """Return the relative difference of an equation; of an inequality 0, or None if false."""
         difference = abs(pair.left - pair.right)
         if not isinstance(pair.relation, ast.Eq):
             return 0.0 if related(pair) else None
@@ -248,7 +245,7 @@ def relative_difference(pair: Pair, size: Any = None) -> float:
     size = max(abs(pair.left), abs(pair.right)) if size is None else size
     difference = pair.left - pair.right
     if not size:
-        # what is no number differs from zero
+        # NaN counts as different from zero
         return 0.0 if difference == 0 else math.inf
     return _as_float(difference / size)
 
@@ -260,7 +257,7 @@ def related(pair: Pair) -> bool:
 
 def _ball_error(pair: Pair, difference: Any, tolerance: Any) -> float:
     if difference.is_nan():
-        return math.inf  # outside of a function's domain: a side has no value
+        return math.inf  # a side has no value: an argument outside of a function's domain
     if not difference.contains(0):
         size = max(abs(float(pair.left)), abs(float(pair.right)))
         return float(difference.mid()) / size if size else math.inf
@@ -312,9 +309,10 @@ class Converges(PairRule):
     the power must be at least ``order - slack``.
 
     Args:
-        order: The power that the print claims, or 1 where it says nothing but "small".
-        slack: What the measured power may fall short of it.
-        exponential: The error falls faster than any power (then ``order`` is a lower bound).
+        order: The power that the print claims, or 1 where it only claims that the error is small.
+        slack: The largest amount by which the measured power may fall short of it.
+        exponential: Whether the error falls faster than any power (then ``order`` is a lower
+            bound).
     """
 
     order: float = 1.0
@@ -408,8 +406,8 @@ class WithinErrorBars(PairRule):
     """A measured side (:class:`Measured`) and the other one agree within standard errors.
 
     Args:
-        errors: So many standard errors are allowed at every point.
-        systematic: Relative difference that is allowed besides (finite N), stated in the summary.
+        errors: The number of standard errors that a difference may have at every point.
+        systematic: A relative difference allowed in addition (finite N), stated in the summary.
     """
 
     errors: float = 4.0
@@ -438,7 +436,7 @@ class WithinErrorBars(PairRule):
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         difference, spread, size = deviation(pair)
-        difference = max(difference, 0.0)  # in this order, what is no number stays none and fails
+        difference = max(difference, 0.0)  # in this order of arguments NaN remains NaN, and fails
         passes = difference <= self.errors * spread + self.systematic * size
         bars = difference / spread if spread else 0.0 if passes else math.inf
         error = difference / size if size else 0.0 if passes else math.inf
@@ -447,11 +445,11 @@ class WithinErrorBars(PairRule):
 
 
 def deviation(pair: Pair) -> tuple[float, float, float]:
-    """Return the distance of measured sides from what a relation says of them.
+    """Return how far measured sides are from fulfilling a relation.
 
     Returns:
-        The difference of the sides, that of an inequality below zero where it holds; its standard
-        error; the size of the larger side.
+        The difference of the sides, negative for an inequality that holds; its standard error; the
+        size of the larger side.
     """
     (left, left_error), (right, right_error) = map(_with_error, (pair.left, pair.right))
     difference = left - right
@@ -463,7 +461,7 @@ def deviation(pair: Pair) -> tuple[float, float, float]:
 
 
 def _with_error(value: Any) -> tuple[float, float]:
-    """Return a number and its standard error, which is 0 where it was not measured."""
+    """Return a number and its standard error, 0 if it was not measured."""
     if isinstance(value, Measured):
         return float(value.mean), float(value.error)
     return float(value), 0.0
@@ -483,7 +481,7 @@ class Bound(PairRule):
         reaches: The smaller side over the larger one must come up to this in every series. 0 for a
             bound that is not claimed to be sharp: then nothing is asked, and a looser bound passes
             as well.
-        digits: Computed with; 8 of them may be lost.
+        digits: The number of digits to compute with; 8 of them may be lost.
     """
 
     reaches: float = 0.9
@@ -527,16 +525,16 @@ class ShownWithin(PairRule):
     """Two sides, one of them :class:`Measured`, are shown to differ by less than a margin.
 
     A rule that asks whether a difference is compatible with zero passes everything that is measured
-    badly. This one asks the other way round: the difference, with so many standard errors added,
-    must be below a margin. Sides that differ by the margin or more then pass with the probability
-    that a deviate of Student's law exceeds ``errors`` at most, however large the standard errors
-    are: for 4 of them 3e-4 with 24 trials, 1e-3 with 12, 3e-5 with very many. Sides that are equal
-    pass as soon as the standard errors are small enough, and a measurement that is too coarse
-    fails.
+    badly. This one asks the other way round: the difference, with a number of standard errors
+    added, must be below a margin. Sides that differ by the margin or more then pass with the
+    probability that a deviate of Student's law exceeds ``errors`` at most, however large the
+    standard errors are: for 4 of them 3e-4 with 24 trials, 1e-3 with 12, 3e-5 with very many. Sides
+    that are equal pass as soon as the standard errors are small enough, and a measurement that is
+    too coarse fails.
 
     Args:
-        margin: What they may differ by, relative to the larger one; > 0.
-        errors: So many standard errors are added to the difference that was measured.
+        margin: The difference that is allowed, relative to the larger side; > 0.
+        errors: The number of standard errors that are added to the measured difference.
     """
 
     margin: float = 0.02

@@ -27,7 +27,7 @@ class Arrays:
     """NumPy's functions under the names that statements use.
 
     Args:
-        depth: Axes that are taken by the names bound outside.
+        depth: The number of axes that names bound outside of the integral use.
     """
 
     zero, one, pi, mpf = 0.0, 1.0, math.pi, float
@@ -51,10 +51,10 @@ def integral(integrand: Callable[..., Any], limits: Sequence[Sequence[Any]], dep
     Args:
         integrand: Takes an array per range.
         limits: First and last value of each range; the last may be infinite, the first not.
-        depth: Axes that are taken already.
+        depth: The number of axes that are in use already.
 
     Returns:
-        A float; with ``depth`` > 0 an array over the axes that are taken.
+        A float; with ``depth`` > 0 an array over those axes.
 
     Raises:
         FormulaError: A range is not of this kind.
@@ -66,7 +66,7 @@ def integral(integrand: Callable[..., Any], limits: Sequence[Sequence[Any]], dep
         nodes.append(x.reshape(shape))
         weights.append(weight.reshape(shape))
     with np.errstate(all="ignore"):
-        # the first range has the last of the new axes
+        # the first range is the last of the new axes, which are the first of the array
         terms = integrand(*nodes) * functools.reduce(lambda a, b: a * b, weights)
         total = np.sum(terms, axis=tuple(range(len(limits))))
     return float(total) if np.ndim(total) == 0 else total

@@ -1,8 +1,8 @@
 """The rule for values that are known as proved intervals: means by certified quadrature.
 
 Where a mean has no closed form, quadrature encloses it in a ball. A statement whose sides do not
-overlap is refuted by that, with proof. One whose sides overlap everywhere holds as far as the balls
-can tell, and the digits to which they can are said.
+overlap is refuted by that, with proof. One whose sides overlap everywhere holds to the digits that
+the balls have in common, which the summary states.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Enclosed(PairRule):
     """A rule: both sides are balls, and the balls overlap at every point.
 
     Args:
-        digits: Computed with; those reached follow from the balls and are said in the summary.
+        digits: The number of digits to compute with; the summary states how many are reached.
     """
 
     digits: int = 40
@@ -51,7 +51,7 @@ class Enclosed(PairRule):
 
     def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
         difference = pair.left - pair.right
-        if not hasattr(difference, "mid"):  # of two integers
+        if not hasattr(difference, "mid"):  # both sides are integers
             return Judged() if related(pair) else fails_at(pair, 0.0)
         if difference.is_nan():
             return fails_at(pair, math.nan)
@@ -87,5 +87,5 @@ class _Deferred:
 
 
 def deferred(choose: Callable[[], ComparisonRule]) -> ComparisonRule:
-    """Return a rule that is chosen when it is first needed: whether a mean is closed takes time."""
+    """Return a rule that is chosen when first needed, as finding closed means takes time."""
     return cast("ComparisonRule", _Deferred(choose))

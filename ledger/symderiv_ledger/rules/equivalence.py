@@ -17,7 +17,7 @@ from symderiv.foundation.errors import SymderivError
 from symderiv_ledger.claims.statement import BINDERS, Relation, name_of, parts_of
 from symderiv_ledger.rules.arithmetic import Evaluator
 
-#: Numbers of units, eigenvalues and dimensions: integers, as powers of -1 need to know.
+#: Names of numbers of units, eigenvalues and dimensions: integers, which matters for powers of -1.
 _SIZES: Final = frozenset("KLMN")
 
 
@@ -48,12 +48,12 @@ def are_equivalent(
     except SymderivError:
         raise
     except (TypeError, ValueError, AttributeError, NotImplementedError, RecursionError):
-        # SymPy could not digest it: then nothing is proved
+        # SymPy could not handle the expressions: then nothing is proved
         return False
 
 
 def _multiple(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
-    """Do both vanish together, the one being a number times the other?"""
+    """Return whether one expression is a nonzero number times the other: both vanish together."""
     ratio = sp.simplify(translate.expression(one) / translate.expression(other))
     return bool(ratio.is_number and ratio.is_finite and ratio != 0)
 
@@ -66,9 +66,9 @@ def _same(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
 
 
 class _Translation(Evaluator):
-    """Statements as SymPy's expressions; every entry and every unknown function is opaque.
+    """Translates statements to SymPy; entries and unknown functions become opaque functions.
 
-    What names are bound to stands in the mapping that an evaluator finds values in.
+    The mapping of an evaluator's values has here the symbols' names for bound names.
     """
 
     def __init__(
@@ -93,14 +93,14 @@ class _Translation(Evaluator):
         return _sign(exponent) if base == -1 else sp.sympify(base) ** exponent
 
     def matrix_product(self, left: Any, right: Any) -> Any:
-        """Return a product that neither commutes nor is multiplied out."""
+        """Return an opaque product, which neither commutes nor is multiplied out."""
         return sp.Function("matrix_product")(left, right)
 
     def entry(self, node: ast.Subscript, values: Mapping[str, Any]) -> Any:
         name = name_of(node)
         indices = [sp.sympify(self.value(part, values)) for part in parts_of(node.slice)]
         if name in self.symmetric and len(indices) >= 2:
-            # the last two indices are those of units
+            # the last two indices count units
             indices[-2:] = sorted(indices[-2:], key=sp.default_sort_key)
         entry = sp.Function(f"{name}_entry", real=True)
         if name in self.diagonal and len(indices) == 2:
@@ -119,7 +119,7 @@ class _Translation(Evaluator):
         return sp.Function(f"{name}{conditions}", real=True)(*arguments)
 
     def _binder(self, node: ast.Call, bound: Mapping[str, Any]) -> Any:
-        """Return a sum as an opaque function of its expanded term, one term of a sum at a time."""
+        """Return a sum as an opaque function of each expanded term, free factors in front."""
         kind = name_of(node)
         if kind == "Derivative":
             return sp.Function(kind)(*(self.value(part, bound) for part in node.args))
@@ -150,7 +150,7 @@ class _Translation(Evaluator):
 
 
 def _with_deltas(expression: Any) -> Any:
-    """Return the expression expanded, and beside delta(a, b) every b written as a."""
+    """Return the expanded expression, with b written as a in terms with delta(a, b)."""
     total = sp.S.Zero
     for term in sp.Add.make_args(sp.expand(expression)):
         factors = list(sp.Mul.make_args(term))
@@ -166,7 +166,7 @@ def _with_deltas(expression: Any) -> Any:
 
 
 def _sign(exponent: Any) -> Any:
-    """(-1)^n for an exponent n made of whole numbers, of which only the parity counts."""
+    """Return (-1)^n, with integer coefficients in the exponent n reduced modulo 2."""
     total = sp.S.Zero
     for term in sp.Add.make_args(sp.expand(exponent)):
         factor, rest = term.as_coeff_Mul()

@@ -22,11 +22,11 @@ from symderiv_ledger.rules.arithmetic import Indexed
 from symderiv_ledger.rules.comparison_rules import Exact
 from symderiv_ledger.rules.enclosed import Enclosed
 
-#: Beyond the digits that are said, for rounding in the statement.
+#: Number of extra digits, against rounding in the statement.
 GUARD: Final = 10
-#: Digits of quadrature in so many variables, and at how many covariances, unless insisted on ...
+#: By number of variables: digits of quadrature, unless all are insisted on, and covariances ...
 _EFFORT: Final = {1: (30, 30), 2: (12, 12), 3: (8, 6), 4: (6, 4)}
-#: ... and where these are not reached (very different scales).
+#: ... and the least digits that do where these are not reached (very different scales).
 _AT_LEAST: Final = 5
 #: A singular covariance is approached up to this fraction of the way to a regular one.
 _NEAR: Final = sp.Rational(1, 10**9)
@@ -34,13 +34,13 @@ _NEAR: Final = sp.Rational(1, 10**9)
 
 @dataclass(frozen=True)
 class GaussianMean:
-    """E[integrand] over centred Gaussian fields of any covariance.
+    """E[integrand] over centred Gaussian fields, as a function of their covariance.
 
     Args:
         integrand: What is averaged.
         fields: The n fields.
-        digits: Asked for; a mean without closed form may get fewer.
-        insist: Whether it must get them all.
+        digits: The number of digits asked for; a mean without closed form may have fewer.
+        insist: Whether it must have them all.
     """
 
     integrand: sp.Expr
@@ -56,7 +56,7 @@ class GaussianMean:
         try:
             return expectation(self.integrand, self.fields, matrix).value
         except (DivergentError, NotYetError) as error:
-            # the rules look at factors one by one: what diverges to them need not as a whole
+            # the rules look at factors one by one: a mean that they call divergent may exist
             return error
 
     @property
@@ -100,7 +100,7 @@ class GaussianMean:
             except ToleranceError:
                 if self.insist or not kind.startswith("nearly"):
                     raise
-                continue  # the summary says how many points there are
+                continue  # the summary states the number of points
             except (DivergentError, NotYetError) as error:
                 derived = self._derived
                 raise derived if isinstance(derived, DivergentError) else error from None
@@ -137,7 +137,7 @@ def _point(kind: str, covariance: sp.Matrix, value: Any, numbers: Numbers) -> Po
 
 
 def exactly(value: sp.Rational, numbers: Numbers) -> Any:
-    """Return a rational in an arithmetic."""
+    """Return a rational as a number of an arithmetic."""
     return numbers.mpf(int(value.p)) / int(value.q)
 
 

@@ -41,9 +41,9 @@ WEIGHTS: Final = {
 
 #: K, M, η of the states at which closed rates are tried ...
 _CLOSED: Final = ((2, 3, 0.75), (3, 2, 1.5), (1, 1, 0.25), (2, 2, 2.0))
-#: ... and enclosed ones, whose cost grows with the number of units.
+#: ... and those for enclosed rates, whose cost grows with the number of units.
 _ENCLOSED: Final = ((1, 1, 0.25), (1, 2, 0.75), (2, 1, 1.5))
-#: States at which doubles have the output weights exactly; of enclosed rates there are none.
+#: States with scaled output weights that doubles represent exactly; for closed rates only.
 _SCALED: Final = {
     "1/sqrt(K)": ((4, 1, 0.75), (1, 4, 1.5)),
     "1/K": ((2, 4, 0.75), (4, 1, 1.5)),
@@ -59,8 +59,9 @@ class LearningRates:
     Args:
         student, teacher: Activations.
         full: True keeps the terms of order η².
-        digits: Asked for where means are closed.
-        weights: One of :data:`WEIGHTS`; output weights that are scaled go with closed means.
+        digits: The number of digits of closed rates.
+        weights: A key of :data:`WEIGHTS`; scaled output weights are possible with closed means
+            only.
     """
 
     student: str
@@ -190,17 +191,17 @@ class _ExampleMeans:
 
     @property
     def outputs(self) -> list[tuple[int, Any]]:
-        """Field and coefficient of every term of δ."""
+        """Return field and coefficient of every term of δ."""
         K = len(self.v)
         return [*enumerate(self.v), *((K + n, -x) for n, x in enumerate(self.w))]
 
     def force(self, i: int, a: int) -> Any:
-        """E[g'(x_i) z_a δ]."""
+        """Return E[g'(x_i) z_a δ]."""
         terms = (c * self.mean(("slope", i), ("field", a), ("value", f)) for f, c in self.outputs)
         return sum(terms, self.numbers.zero)
 
     def square(self, *slopes: int) -> Any:
-        """E[g'(x_i) g'(x_k) δ²] for i and k, E[δ²] for no slopes."""
+        """Return E[g'(x_i) g'(x_k) δ²] for i and k, or E[δ²] for no slopes."""
         factors = [("slope", i) for i in slopes]
         pairs = product(self.outputs, repeat=2)
         terms = (
@@ -232,7 +233,7 @@ class _ExampleMeans:
 
 @lru_cache(maxsize=8)
 def _module(student: str, teacher: str) -> Any:
-    """Return the moment form in closed means; None if there are none."""
+    """Return the moment form of the rates in closed means; None if there are none."""
     from symderiv.precision.moments.moment_system import moment_module
 
     try:

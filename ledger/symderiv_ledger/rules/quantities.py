@@ -4,7 +4,7 @@ A ``reference`` names quantities that the engine derives: the integrals of an ac
 expectation, the order-parameter equations of isotropic inputs, the symmetric plateau. Each gives
 points in general position: K and M different, teachers neither of length one nor orthogonal,
 covariances also near the edge of the cone. Reading a reference computes nothing; what turns out to
-have no value when it is needed is the claim's affair, not the file's.
+have no value when it is needed concerns its claim only and is no error of the file.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ REFERENCES: Final = {
     "'isotropic' restricts it to T = T2 = 1, D = D2 = 0",
 }
 
-#: Numbers of the activations of an integral.
+#: The number of activations in each integral.
 _INTEGRALS: Final = {"i2": 2, "i3": 2, "i4": 4}
 #: M, T, D, T2, D2 of the teachers at which the plateau is tried.
 _TEACHERS: Final = {
@@ -55,7 +55,7 @@ _TEACHERS: Final = {
     ),
     "isotropic": tuple((units, "1", "0", "1", "0") for units in (2, 3, 5, 12)),
 }
-#: Output weights of the plateau; rates, and what they make of errors, are M times as large for 1.
+#: Output weights of the plateau; with 1, rates (and errors found from them) are M times as large.
 _PLATEAU_WEIGHTS: Final = ("1/sqrt(M)", "1")
 _BASES: Final = ("C", "c", "Q", "Sigma")
 
@@ -70,9 +70,9 @@ class Reference:
         example: The names that statements may use, with values of the right kind that mean nothing.
         symmetric: Names whose indices may be exchanged.
         fields: Number of fields, for formulas in the entries of a covariance; 0: there are none.
-        conventions: The same points under every convention on output weights, by what it says.
+        conventions: The same points under every convention on output weights, by its words.
         weights: The convention of ``points``; empty if there are none.
-        unless: The convention that statements mean in which none of these names stands.
+        unless: The convention of statements without any of these names, with the names.
     """
 
     points: Callable[[Any], Iterable[Point]]
@@ -85,7 +85,7 @@ class Reference:
     unless: tuple[str, frozenset[str]] | None = None
 
     def meant(self, names: frozenset[str]) -> Reference:
-        """Return the reference as a statement with these names means it."""
+        """Return the reference for a statement with these names, in its convention."""
         if self.unless is None or self.unless[1] & names:
             return self
         weights = self.unless[0]
@@ -117,7 +117,7 @@ class Reference:
 
 
 def read_reference(table: Mapping[str, Any]) -> Reference:
-    """Return a reference from a table of its name and its parameters, and nothing else."""
+    """Return a reference from a table that has its name and its parameters only."""
     name = table.get("reference")
     if not isinstance(name, str) or name not in REFERENCES:
         raise InputError(f"reference must be one of {', '.join(REFERENCES)}, not {name!r}")
@@ -167,7 +167,10 @@ def _weights(table: Mapping[str, Any], known: tuple[str, ...]) -> str:
 
 
 def _of_rates(rates: LearningRates, weights: str) -> Reference:
-    """Statements without output weights mean that these are 1, unless the file says otherwise."""
+    """Return a reference to rates.
+
+    Statements without output weights mean that these are 1, unless the file says otherwise.
+    """
     conventions = {words: replace(rates, weights=name).points for name, words in WEIGHTS.items()}
     chosen = WEIGHTS[weights or "any"]
     replace(rates, weights=weights or "any").check_weights()
@@ -196,7 +199,7 @@ def _required(table: Mapping[str, Any], key: str) -> str:
 
 
 def _named(text: str) -> str:
-    """Return an activation's text, refused at once if it cannot be read."""
+    """Return an activation's text; refuse one that cannot be read."""
     from symderiv.formula import activation
 
     activation(text)

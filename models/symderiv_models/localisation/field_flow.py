@@ -1,9 +1,9 @@
 r"""The population flow of weights and biases for two classes of Gaussian inputs.
 
-The rates are K times the gradient, as in :mod:`~symderiv_models.localisation.flow`: dw_k/dt = E[F_k
-x] and db_k/dt = E[F_k] with F_k = −K ∂loss/∂S_k at the fields S_k = w_k·x + b_k, (y − f) g'(S_k)
-for the squared loss and that over f (1 − f) for the cross-entropy. By Stein's rule E[F_k x] = Σ_j
-Σw_j E[∂F_k/∂S_j] in a class of covariance Σ. What means of fields these are is said by
+The rates are −K times the gradient, as in :mod:`~symderiv_models.localisation.flow`: dw_k/dt =
+E[F_k x] and db_k/dt = E[F_k] with F_k = −K ∂loss/∂S_k at the fields S_k = w_k·x + b_k, (y − f)
+g'(S_k) for the squared loss and that over f (1 − f) for the cross-entropy. By Stein's rule E[F_k x]
+= Σ_j Σw_j E[∂F_k/∂S_j] in a class of covariance Σ. The means over fields are computed by
 
 * :class:`ShiftedReLU`: closed, by truncated Gaussian moments of pairs of fields, for any K and the
   squared loss;
@@ -37,7 +37,7 @@ __all__ = ["FieldFlow", "FieldQuadrature", "ShiftedReLU", "field_means"]
 MAX_FIELDS = 2
 #: Change of a mean under halved steps at which quadrature has settled, relative to the largest.
 SETTLED = 1e-10
-# The rule ends at so many standard deviations; steps are halved so often at most.
+# Standard deviations at which the rule ends; its first step and the most halvings of it.
 _REACH, _FIRST_STEP, _HALVINGS = 9.0, 0.5, 6
 _TINY = 1e-300
 
@@ -55,7 +55,7 @@ class FieldMeans(Protocol):
     """Means over fields of one class."""
 
     def forces(self, fields: UnitFields, label: int) -> tuple[Floats, Floats]:
-        """E[∂F_k/∂S_j], shape (K, K), and E[F_k], shape (K,)."""
+        """Return E[∂F_k/∂S_j], shape (K, K), and E[F_k], shape (K,)."""
 
     def loss(self, fields: UnitFields, label: int) -> float:
         """Return the mean loss of the class."""
@@ -78,7 +78,7 @@ class ShiftedReLU:
         h = _ratio(fields)
         both, active, at_kink = self._pairs(fields)
         single = fields.mean * ndtr(h) + fields.deviation * _density(h)
-        # S_k = b_k + the rest, the rest by Stein's rule
+        # S_k is b_k plus a centred field, to which Stein's rule applies
         products = fields.mean[:, None] * active + fields.deviation[:, None] ** 2 * at_kink
         products += np.outer(fields.deviation, fields.deviation) * np.cos(fields.angle) * both
         return float(
@@ -86,7 +86,7 @@ class ShiftedReLU:
         )
 
     def _pairs(self, fields: UnitFields) -> tuple[Floats, Floats, Floats]:
-        """P(S_k, S_j > 0), E[1(S_k > 0) relu(S_j)], E[δ(S_k) relu(S_j)], each (K, K)."""
+        """Return P(S_k, S_j > 0), E[1(S_k > 0) relu(S_j)] and E[δ(S_k) relu(S_j)], each (K, K)."""
         h = _ratio(fields)
         first, second = np.broadcast_arrays(h[:, None], h[None, :])
         scale = fields.deviation[None, :]
@@ -94,7 +94,7 @@ class ShiftedReLU:
         versine = 2.0 * np.sin(0.5 * fields.angle) ** 2
         alike = np.eye(h.size, dtype=bool)
         both = np.where(alike, ndtr(h)[:, None], two_positive(first, second, fields.angle))
-        # the mean of the other field where one is 0, in units of what is left of its deviation
+        # the mean of one field where the other is 0, in units of its deviation there
         shift = (second - first) + first * versine
         along, back = _over(shift, sine), _over((first - second) + second * versine, sine)
         beyond, other, bent = ndtr(along), ndtr(back), sine * _density(along)
@@ -182,10 +182,10 @@ class FieldQuadrature:
 
 
 def field_means(activation: str, loss: str, units: int) -> FieldMeans:
-    """Return the means of a network with biases or without closed ones.
+    """Return the means over fields for an activation and a loss, closed where they can be.
 
     Raises:
-        InputError: there are none; the argument that is in the way.
+        InputError: no means exist for one of the arguments, which the error names.
     """
     x = sp.Symbol("x", real=True)
     is_relu = read_activation(activation).expression == read_activation("relu").expression
@@ -197,12 +197,12 @@ def field_means(activation: str, loss: str, units: int) -> FieldMeans:
 
 
 class FieldFlow:
-    """dw/dt and db/dt of K units for Gaussian inputs.
+    """The flow of weights and biases of K units for Gaussian inputs.
 
     Args:
         inputs: the two covariances.
         means: means over fields, of :func:`field_means`.
-        biases: whether they move; otherwise they stay what they are.
+        biases: whether biases are learnt; otherwise they keep their values.
     """
 
     def __init__(self, inputs: GaussianRing, means: FieldMeans, *, biases: bool) -> None:
@@ -211,7 +211,7 @@ class FieldFlow:
         self.spectra = [ring.eigenvalues(inputs.row(label)) for label in (0, 1)]
 
     def rate(self, weights: Floats, biases: Floats) -> tuple[Floats, Floats]:
-        """dw/dt (K, D) and db/dt (K,) at weights (K, D) and biases (K,)."""
+        """Return dw/dt (K, D) and db/dt (K,) at weights (K, D) and biases (K,)."""
         moved, shifted = self._rate(weights @ self.basis, biases)
         return moved @ self.basis.T, shifted
 
@@ -252,10 +252,10 @@ class FieldFlow:
 
 
 def two_positive(h: Floats, k: Floats, angle: Floats) -> Floats:
-    """P(X > −h, Y > −k) of standard Gaussians at an angle (correlation its cosine).
+    """Return P(X > −h, Y > −k) of standard Gaussians whose correlation is the cosine of an angle.
 
-    By Owen's T of both; absolute error below 1e-14 also near alignment, where the angle keeps the
-    digits that the correlation has lost.
+    It follows from two values of Owen's T. The absolute error is below 1e-14, also for angles near
+    0, which keep the digits that the correlation has lost.
     """
     h, k, angle = np.broadcast_arrays(h, k, angle)
     sine, versine = np.sin(angle), 2.0 * np.sin(0.5 * angle) ** 2
@@ -263,7 +263,7 @@ def two_positive(h: Floats, k: Floats, angle: Floats) -> Floats:
         first = ((k - h) + h * versine) / (h * sine)
         second = ((h - k) + k * versine) / (k * sine)
     at_zero = (h == 0.0) & (k == 0.0)
-    # where fields align and have one threshold: 0/0
+    # NaN comes from 0/0, where the fields and their thresholds are the same
     first = np.where(np.isnan(first), 0.0, first)
     second = np.where(np.isnan(second), 0.0, second)
     apart = (h * k < 0.0) | ((h * k == 0.0) & (h + k < 0.0))
@@ -276,7 +276,7 @@ def _ratio(fields: UnitFields) -> Floats:
 
 
 def _over(value: Floats, sine: Floats) -> Floats:
-    """value/sine; 0/0 is 0: fields that align, with one threshold."""
+    """Return value/sine, with 0 for 0/0, where fields and their thresholds are the same."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where((value == 0.0) & (sine == 0.0), 0.0, value / np.abs(sine)))
 

@@ -1,7 +1,7 @@
 r"""The population flow of a mean of K units for two classes of Gaussian inputs.
 
 The network is f(x) = (1/K) Σ_k g(w_k·x), the loss ½ E[(f − y)²], y the label, and time such that
-dw_k/dt = E[(y − f) g'(w_k·x) x], K times the gradient (the notes on localisation, equation 4).
+dw_k/dt = E[(y − f) g'(w_k·x) x], −K times the gradient (the notes on localisation, equation 4).
 With Stein's rule the mean for a class of covariance Σ is
 
     y Σ w_k E[g''(S_k)] − (1/K) Σ_j (Σ w_k E[g''(S_k) g(S_j)] + Σ w_j E[g'(S_k) g'(S_j)]),
@@ -32,9 +32,9 @@ from symderiv.inputs.ring_inputs import GaussianRing
 
 __all__ = ["FlowResult", "PopulationFlow", "closes", "followed", "pair_angles"]
 
-#: The flow has come to rest when no weight moves faster than this part of the largest initial rate.
+#: The flow is at rest when no weight moves faster than this part of the largest initial rate.
 AT_REST = 1e-8
-# Slow, relative to the start: from here steady states are sought as minima, in so many steps.
+# Rate, relative to the start, at which steady states are sought as minima; most steps of that.
 _NEARLY = 1e-3
 _STEPS = 300
 
@@ -44,10 +44,10 @@ _THETA = sp.Symbol("theta", positive=True)
 
 @derived_once("gaussian", "formula")
 def _means(activation: str) -> tuple[sp.Expr, ...]:
-    """E[g''(u)], E[g''(u) g(v)], E[g'(u) g'(v)], E[g(u) g(v)] and E[g(u)].
+    """Return E[g''(u)], E[g''(u) g(v)], E[g'(u) g'(v)], E[g(u) g(v)] and E[g(u)].
 
-    q and p are the variances of u and v, √(q p) cos θ their covariance; in the angle nothing
-    cancels where two units align or oppose.
+    q and p are the variances of u and v, √(q p) cos θ their covariance; with the angle no digits
+    are lost where two units align or oppose.
     """
     x = sp.Symbol("x", real=True)
     g = read_activation(activation).expression
@@ -130,14 +130,14 @@ class FlowResult:
     rates: int
 
     def in_space(self, basis: Floats, shape: tuple[int, ...]) -> FlowResult:
-        """Flat states as weights of this shape, from their coefficients in a basis, and biases."""
+        """Return the result with weights and biases in place of flat coefficients in a basis."""
         count = math.prod(shape)
         weights = self.weights[:, :count].reshape(-1, *shape) @ basis.T
         return replace(self, weights=weights, biases=self.weights[:, count:])
 
 
 class PopulationFlow:
-    """dw/dt of K units for Gaussian inputs, exact also where units align or oppose.
+    """The flow of the weights of K units for Gaussian inputs, also where units align or oppose.
 
     Args:
         inputs: the two covariances.
@@ -159,11 +159,11 @@ class PopulationFlow:
         self.spectra = np.stack([ring.eigenvalues(inputs.row(label)) for label in (0, 1)])
 
     def rate(self, weights: Floats) -> Floats:
-        """dw/dt at weights of shape (K, D)."""
+        """Return dw/dt at weights of shape (K, D)."""
         return self.fourier_rate(weights @ self.basis) @ self.basis.T
 
     def fourier_rate(self, u: Floats) -> Floats:
-        """Return the same for coefficients in the real Fourier basis, shape (…, K, D)."""
+        """Return the rates of coefficients in the real Fourier basis, shape (…, K, D)."""
         rate = np.zeros_like(u)
         for label, spectrum in enumerate(self.spectra):
             down, across, angle = _fields(u, spectrum)
@@ -176,7 +176,7 @@ class PopulationFlow:
         return rate
 
     def loss(self, weights: Floats) -> float:
-        """½ E[(f − y)²] at weights of shape (K, D)."""
+        """Return ½ E[(f − y)²] at weights of shape (K, D)."""
         return self._loss(weights @ self.basis)
 
     def _loss(self, u: Floats) -> float:
@@ -190,7 +190,7 @@ class PopulationFlow:
         return total
 
     def jacobian(self, weights: Floats) -> Floats:
-        """∂(du/dt)/∂u of the Fourier coefficients, shape (K D, K D), by central differences."""
+        """Return ∂(du/dt)/∂u of Fourier coefficients, (K D, K D), by central differences."""
         return self._fourier_jacobian(weights @ self.basis)
 
     def _fourier_jacobian(self, u: Floats) -> Floats:
@@ -198,7 +198,7 @@ class PopulationFlow:
         moved = step * np.eye(u.size).reshape(u.size, *u.shape)
         difference = self.fourier_rate(u + moved) - self.fourier_rate(u - moved)
         slopes = difference.reshape(u.size, u.size) / (2.0 * step)
-        # −K times the Hessian of the loss
+        # symmetric, as it is −K times the Hessian of the loss
         return np.asarray(0.5 * (slopes + slopes.T))
 
     def steady_state(
@@ -206,18 +206,18 @@ class PopulationFlow:
     ) -> tuple[Floats, float]:
         """Return a stable steady state that the flow reaches from ``weights``, shape (K, D).
 
-        The flow is followed until it is slow; it goes down the loss, whose minimum nearby is then
-        found with its gradient and Hessian (a trust region, which leaves saddles). Rotations around
-        the ring move a steady state into others, so its place is known to the tolerance only.
+        The flow, which lowers the loss, is followed until it is slow. The minimum of the loss
+        nearby is then found with its gradient and Hessian (by a trust region, which leaves
+        saddles). Rotations around the ring move a steady state into others, so its place is known
+        to the tolerance only.
 
         Args:
             weights: where the flow starts, shape (K, D).
-            end: time at which it is slow at the latest.
-            largest: the rate of a weight that others are relative to; the largest at the start by
-                default.
+            end: the time by which it must be slow.
+            largest: the rate that others are compared with; the largest at the start by default.
 
         Returns:
-            The weights, and the largest rate there relative to that one.
+            The weights, and the largest rate there relative to ``largest``.
 
         Raises:
             ToleranceError: no steady state is reached.
@@ -265,14 +265,14 @@ def followed(
     rest: float | None = None,
     jacobian: Callable[[Floats], Floats] | None = None,
 ) -> FlowResult:
-    """Follow a flow to rest, or to the last of ascending times; after rest the state stays.
+    """Follow a flow until it rests, or to the last of ascending times; at rest the state is kept.
 
     Args:
-        rate: a function of a state, as is ``jacobian``, which is made of differences if left out.
+        rate: a function of a state, as is ``jacobian``, by default computed from differences.
         start: the state at time 0.
-        times: that are kept.
+        times: the times at which states are kept.
         tolerance: the tolerance of the integrator, relative to the size of the start.
-        rest: the largest rate at which it is at rest; :data:`AT_REST` times that at the start by
+        rest: the largest rate that counts as rest; :data:`AT_REST` times that at the start by
             default.
 
     Raises:
@@ -306,16 +306,14 @@ def followed(
 
 
 def _fields(u: Floats, spectrum: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return variances of both fields of all pairs and their angles, shapes (…, K, K), of one
-    class.
-    """
+    """Return variances and angles of all pairs of fields of a class, each shape (…, K, K)."""
     q = np.sum(u**2 * np.maximum(spectrum, 0.0), axis=-1)
     down, across = np.broadcast_arrays(q[..., :, None], q[..., None, :])
     return down, across, pair_angles(u, spectrum)
 
 
 def pair_angles(u: Floats, spectrum: Floats) -> Floats:
-    """Angles of all pairs of fields of one class, shape (…, K, K), for coefficients (…, K, D).
+    """Return angles of all pairs of fields of one class, shape (…, K, K), from (…, K, D).
 
     The angle comes from the difference and the sum of unit vectors, not from the correlation,
     whose arc cosine would lose half of all digits near 0 and π.
@@ -325,7 +323,7 @@ def pair_angles(u: Floats, spectrum: Floats) -> Floats:
 
 
 def angles(first: Floats, second: Floats) -> Floats:
-    """Angles of vectors along the last axis; π/2 where one of them vanishes."""
+    """Return angles of vectors along the last axis; π/2 where one of them vanishes."""
 
     def unit(vectors: Floats) -> Floats:
         length = np.linalg.norm(vectors, axis=-1, keepdims=True)

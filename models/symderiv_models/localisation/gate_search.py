@@ -3,8 +3,8 @@ r"""The best gates for a gated linear network: all of them tried, or a descent o
 A gating structure is a function of the input, g(x) in {0, 1}^K, and its merit bᵀ A⁺ b is what least
 squares explain (:meth:`~symderiv_models.localisation.gated_linear.GatedLinear.merit`, equation 99
 of the notes on localisation). On P inputs there are 2^(K P) structures. The descent alternates two
-steps that never lose: the best weights of given gates, and, input by input, the best of the 2^K
-subsets of units for given weights.
+steps that never lower the merit: the best weights of given gates, and, input by input, the best of
+the 2^K subsets of units for given weights.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from symderiv_models.localisation.gated_linear import GatedLinear
 
 __all__ = ["Merits", "all_merits", "best_gates", "structures"]
 
-#: Most gating structures that are all tried.
+#: Largest number of gating structures of which all are tried.
 MAX_STRUCTURES = 2**20
 _CHUNK = 2**13
-# Eigenvalues below this part of the largest are zero.
+# Eigenvalues below this part of the largest count as zero.
 _ZERO = 1e-11
-# Descents end earlier: each step changes a gate, and no structure comes twice.
+# Most steps of a descent, which ends on its own as no structure occurs twice.
 _STEPS = 200
 
 
 @dataclass(frozen=True)
 class Merits:
-    """All gating structures of a population.
+    """All gating structures of a population with their merits.
 
     Attributes:
         gates: shape (G, P, K), 0 or 1.
@@ -50,9 +50,7 @@ class Merits:
         return np.flatnonzero(self.merit > np.max(self.merit) - within)
 
     def tiling(self) -> np.ndarray:
-        """Return whether each input opens one unit, and every unit is opened by some input,
-        shape (G,).
-        """
+        """Return whether each input opens one unit and each unit is opened by some input, (G,)."""
         one = np.all(np.sum(self.gates, axis=2) == 1, axis=1)
         return np.asarray(one & np.all(np.any(self.gates, axis=1), axis=1))
 
@@ -81,7 +79,7 @@ def structures(examples: int, units: int) -> Iterator[np.ndarray]:
 
 
 def all_merits(inputs: Floats, labels: Floats, probabilities: Floats, units: int) -> Merits:
-    """Merits of all gating structures.
+    """Return the merits of all gating structures.
 
     Args:
         inputs: x, shape (P, D).
@@ -122,8 +120,9 @@ def best_gates(
     *,
     restarts: int = 20,
 ) -> GatedLinear:
-    """Return the best gates that descents from random gates come to: a lower bound on the best
-    merit.
+    """Return the best gates that descents from random gates reach.
+
+    Their merit is a lower bound on the best merit.
 
     Args:
         inputs, labels, probabilities, units: as for :func:`all_merits`.

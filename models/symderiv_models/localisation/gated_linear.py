@@ -1,10 +1,10 @@
 r"""Linear networks behind given gates: f(x) = (1/K) Σ_k g_k(x) w_k·x.
 
 With x̃ = g(x) ⊗ x, A = ⟨x̃ x̃ᵀ⟩ and b = ⟨x̃ y⟩ over a finite population, the flow of the loss
-½⟨(f − y)²⟩ is linear: dw/dt = b − A w/K, K times the gradient as in
+½⟨(f − y)²⟩ is linear: dw/dt = b − A w/K, −K times the gradient as in
 :mod:`~symderiv_models.localisation.flow`. It is solved in the eigenbasis of A, zero eigenvalues
-included: what no example sees never moves. Equations 82 to 90 of the notes on localisation have A
-in place of A/K, which is the flow of the sum of the units.
+included: directions that no example has never move. Equations 82 to 90 of the notes on localisation
+have A in place of A/K, which is the flow of the sum of the units.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from symderiv.inputs.ring import Floats
 
 __all__ = ["GatedLinear"]
 
-# Eigenvalues of A below this part of the largest are zero.
+# Eigenvalues of A below this part of the largest count as zero.
 _ZERO = 1e-12
 
 
@@ -70,7 +70,7 @@ class GatedLinear:
 
     @property
     def units(self) -> int:
-        """K."""
+        """The number of units, K."""
         return int(self.gates.shape[1])
 
     @property
@@ -99,11 +99,11 @@ class GatedLinear:
         return np.where(values > _ZERO * values[-1], values, 0.0), vectors
 
     def limit(self, initial: Floats) -> Floats:
-        """w(∞), shape (K, D): K times the pseudo-inverse solution, plus what never moves."""
+        """Return w(∞), shape (K, D): K times the pseudo-inverse solution, plus what never moves."""
         return self.weights(initial, np.inf)
 
     def weights(self, initial: Floats, time: float) -> Floats:
-        """w(t) from ``initial``, shape (K, D), time in units of τ."""
+        """Return w(t) from ``initial``, shape (K, D), time in units of τ."""
         values, vectors = self._spectrum
         u0 = vectors.T @ np.asarray(initial, dtype=np.float64).ravel()
         c = vectors.T @ self.source

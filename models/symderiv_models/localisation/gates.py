@@ -12,7 +12,7 @@ __all__ = ["same_gate", "same_gate_of_sample", "unchanged_of_sample"]
 
 
 def same_gate(inputs: GaussianRing, before: Floats, after: Floats) -> Floats:
-    """P(1(w·x ≥ 0) = 1(w'·x ≥ 0)) of Gaussian inputs of both labels, exactly.
+    """Return P(1(w·x ≥ 0) = 1(w'·x ≥ 0)) of Gaussian inputs of both labels, exactly.
 
     Args:
         inputs: Gaussian inputs of mean zero.
@@ -32,8 +32,9 @@ def same_gate(inputs: GaussianRing, before: Floats, after: Floats) -> Floats:
 def same_gate_of_sample(
     inputs: RingInputs, before: Floats, after: Floats, examples: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """Return the same for any inputs, from ``examples`` of them: means and standard errors,
-    shape (…).
+    """Estimate the probability of :func:`same_gate` for any inputs, from a sample.
+
+    Returns means and standard errors, shape (…).
     """
     x = _examples(inputs, examples, seed)
     same = (before @ x.T >= 0.0) == (after @ x.T >= 0.0)
@@ -43,13 +44,13 @@ def same_gate_of_sample(
 def unchanged_of_sample(
     inputs: RingInputs, path: Floats, examples: int, seed: int
 ) -> tuple[Floats, Floats]:
-    """Probability that a gate is the same at all times of a path (equation 79).
+    """Estimate the probability that a gate is the same at all times of a path (equation 79).
 
     Args:
         inputs: the two classes.
         path: weights at n times, shape (n, …, D).
-        examples: how many inputs are tried.
-        seed: the seed of the drawn gates.
+        examples: the number of inputs.
+        seed: the seed of the inputs.
 
     Returns:
         Means and standard errors, shape (…).

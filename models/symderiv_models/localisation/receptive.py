@@ -8,13 +8,13 @@ from symderiv.inputs.ring import Floats
 
 __all__ = ["LOCALISED", "centre", "is_localised", "participation_ratio", "width"]
 
-#: A field counts as localised when its participation ratio is so many times 3/D, that of a
-#: Gaussian random field; a wave has 1.5/D, a constant 1/D, a single site 1.
+#: A field counts as localised above this multiple of 3/D, the ratio of a Gaussian random field; a
+#: wave has 1.5/D, a constant 1/D, a single site 1.
 LOCALISED = 3.0
 
 
 def participation_ratio(weights: Floats) -> Floats:
-    """Σ w⁴/(Σ w²)² over the last axis; 1/D for a constant, 1 for a single site."""
+    """Return Σ w⁴/(Σ w²)² over the last axis; 1/D for a constant, 1 for a single site."""
     power = np.sum(weights**2, axis=-1)
     return np.asarray(np.sum(weights**4, axis=-1) / np.where(power > 0.0, power, 1.0) ** 2)
 
@@ -25,13 +25,13 @@ def is_localised(weights: Floats) -> np.ndarray:
 
 
 def centre(weights: Floats) -> Floats:
-    """Centre of w² on the ring, in sites from 0 to D, by its first circular moment."""
+    """Return the centre of w² on the ring, in sites from 0 to D, by its first circular moment."""
     sites = weights.shape[-1]
     return np.asarray(np.angle(_moment(weights)) % (2.0 * np.pi) * sites / (2.0 * np.pi))
 
 
 def width(weights: Floats) -> Floats:
-    """Circular standard deviation of w² in sites: D/(2π) √(−2 log R), large without a centre."""
+    """Return the circular deviation of w² in sites, D/(2π) √(−2 log R); large without a centre."""
     sites = weights.shape[-1]
     power = np.sum(weights**2, axis=-1)
     resultant = np.abs(_moment(weights)) / np.where(power > 0.0, power, 1.0)

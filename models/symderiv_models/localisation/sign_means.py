@@ -27,19 +27,19 @@ from symderiv.numerics.signs.sign_mean4 import sign_mean4
 
 __all__ = ["SampledSignMeans", "one_site_flow", "one_site_means", "orthants", "sign_means"]
 
-#: Most sites for which all orthants are summed.
+#: Largest number of sites for which all orthants are summed.
 MAX_ORTHANT_SITES = 8
-#: Up to so many sites the probabilities of orthants are exact.
+#: Largest number of sites for which the probabilities of orthants are exact.
 MAX_EXACT_SITES = 4
 _NODES = 200
-# Independent randomisations, whose spread is the error.
+# Number of independent randomisations, whose spread gives the error.
 _REPEATS = 16
 _ORTHANT_POINTS = 1000
 
 
 @dataclass(frozen=True)
 class SampledSignMeans:
-    """E[x_i sgn(w·x)] of one class.
+    """The means E[x_i sgn(w·x)] of one class.
 
     Attributes:
         value: shape (D,).
@@ -87,11 +87,11 @@ def sign_means(
 
 
 def orthants(row: Floats, *, seed: int = 0) -> tuple[Floats, Floats, Floats]:
-    """Probabilities that n Gaussians of unit variance on a ring have given signs.
+    """Return the probabilities that n Gaussians of unit variance on a ring have given signs.
 
     Args:
         row: first row of their circulant covariance, shape (n,), n at most 8.
-        seed: the seed of the quasi-random rule beyond four.
+        seed: the seed of the quasi-random rule for n > 4.
 
     Returns:
         Signs (2^n, n), their probabilities, and standard errors of these.
@@ -114,7 +114,7 @@ def orthants(row: Floats, *, seed: int = 0) -> tuple[Floats, Floats, Floats]:
 
 
 def _genz(covariance: Floats, signs: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Return the same by Genz's rule; opposite signs have one probability."""
+    """Return the same probabilities by Genz's rule; opposite signs share one."""
     from scipy.stats import multivariate_normal
 
     half, zero = len(signs) // 2, np.zeros(len(covariance))
@@ -130,7 +130,7 @@ def _genz(covariance: Floats, signs: Floats, seed: int) -> tuple[Floats, Floats]
             chances[repeat, index] = law.cdf(zero)
     mean = np.mean(chances, axis=0)
     error = np.std(chances, axis=0, ddof=1) / math.sqrt(_REPEATS)
-    # the signs of the second half are those of the first, read backwards and turned
+    # the second half has the opposite signs of the first, in reverse order
     return np.concatenate([mean, mean[::-1]]), np.concatenate([error, error[::-1]])
 
 
@@ -149,7 +149,7 @@ def _sobol(inputs: NonlinearProcess, label: int, weights: Floats, points: int, s
 
 
 def one_site_means(inputs: NonlinearProcess, label: int, weights: Floats) -> Floats:
-    """E[x_i sgn(w·x)] by the marginal of each site, shape (D,), for weights of shape (D,)."""
+    """Return E[x_i sgn(w·x)] by the marginal of each site, shape (D,), for weights (D,)."""
     image = ring.circulant(inputs.row(label)) @ weights
     left = np.maximum(weights @ image - image**2, 0.0)
     with np.errstate(divide="ignore"):
@@ -164,7 +164,7 @@ def one_site_means(inputs: NonlinearProcess, label: int, weights: Floats) -> Flo
 def one_site_flow(
     inputs: NonlinearProcess, weights: Floats, end: float, *, step: float = 0.1
 ) -> Floats:
-    """w(t) of one ReLU unit with the one-site means, shape (D,), by steps of descent.
+    """Return w(t) of one ReLU unit with the one-site means, shape (D,), by steps of descent.
 
     For inputs symmetric about 0 E[S 1(S > 0) x] is Σw/2 exactly, so that the flow of the notes'
     equation 4 for one unit is dw/dt = E[x sgn S | 1]/4 − (Σ_1 + Σ_0) w/4: only the signed mean is

@@ -30,7 +30,7 @@ from symderiv_models.localisation.flow import closes
 
 __all__ = ["LOSSES", "Learner", "Trained"]
 
-# The cross-entropy of outputs nearer to 0 and 1 than this goes on as its tangent.
+# Nearer to 0 and 1 than this, the cross-entropy of outputs is continued by its tangent.
 _EDGE = 1e-12
 _CHANCE = "(t*s + (1 - t)*(1 - s))"
 _INSIDE = f"Min(Max({_CHANCE}, {_EDGE}), 1 - {_EDGE})"
@@ -39,7 +39,7 @@ LOSSES = {
     "squared": "squared",
     "cross-entropy": f"-log({_INSIDE}) - ({_CHANCE} - {_INSIDE})/{_INSIDE}",
 }
-# So many units are stated; their step is that of any number.
+# Numbers of units in the stated rule; its step is compiled for any numbers.
 _FEW = (4, 3)
 
 
@@ -51,7 +51,8 @@ class Trained:
         time: steps times the learning rate, n of them.
         weights: shape (n, runs, K, D).
         biases: shape (n, runs, K).
-        loss: mean over the last batches before each time, shape (n, runs).
+        loss: mean over the batch of the last step, before that step, shape (n, runs); NaN at time
+            0.
     """
 
     time: Floats
@@ -62,7 +63,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class Learner:
-    """A mean of K units taught two classes.
+    """A network, the mean of K units, that learns two classes.
 
     Args:
         inputs: the two classes.
@@ -98,7 +99,7 @@ class Learner:
     def sgd(
         self, steps: int, runs: int, seed: int, *, points: int = 40, tell: Tell | None = None
     ) -> Trained:
-        """Online learning, every example seen once."""
+        """Train online, with every example seen once."""
         streams = [np.random.default_rng([seed, run, 1]) for run in range(runs)]
 
         def batch() -> tuple[Floats, Floats]:
@@ -117,10 +118,10 @@ class Learner:
         points: int = 40,
         tell: Tell | None = None,
     ) -> Trained:
-        """Full-batch descent, each run on ``sample`` examples of its own.
+        """Train by full-batch descent, each run on ``sample`` examples of its own.
 
-        The population's flow up to the error of the sample, which the spread over runs shows, and
-        of order ``learning_rate`` in time.
+        The result is the population's flow up to the error of the sample, which the spread over
+        runs shows, and an error of order ``learning_rate`` in time.
         """
         streams = [np.random.default_rng([seed, run, 2]) for run in range(runs)]
         examples = self._drawn(sample, streams)
@@ -128,7 +129,7 @@ class Learner:
         return self._learnt(lambda: examples, chains, steps, points, tell)
 
     def _drawn(self, examples: int, streams: list[np.random.Generator]) -> tuple[Floats, Floats]:
-        """Return inputs (runs, b, D) and labels (b,), the first half of label 1."""
+        """Return inputs (runs, b, D) and labels (b,); the first half has label 1."""
         half = examples // 2
         drawn = [
             np.concatenate([self.inputs.sample(label, (half,), each) for label in (1, 0)])
@@ -163,7 +164,7 @@ class Learner:
         return Trained(np.array(time), np.stack(fields), np.stack(thresholds), np.stack(losses))
 
     def _chains(self, runs: int, seed: int, batch: int) -> list[MarkovChain]:
-        """Return runs that learn from batches."""
+        """Return chains of learning steps, one for each run."""
         K, D = self.units, self.inputs.sites
         rule = _rule(self.activation, self.loss, self.biases)
         letters = [f"U{few}" for few in _FEW]
@@ -172,7 +173,7 @@ class Learner:
         rates = dict.fromkeys(LEARNING_RATES, K * self.learning_rate)
         values = {**rates, "c1": 1.0, **{f"v{unit + 1}": 1.0 / K for unit in range(K)}}
         space, none = space_of(program, np.array([D]), batch), np.zeros((0, 0))
-        # fields of statements are divided by √D, so that their vectors are as much longer
+        # fields of statements are divided by √D, so their vectors are longer by √D
         teacher, b = np.zeros((1, D)), np.zeros(len(program.scalars))
         starts = [(np.vstack([w * D**0.5, teacher]), b) for w in self.initial(runs, seed)]
         return [

@@ -17,7 +17,7 @@ and the training error follows in the same way from a factor 1 + ε of the train
 derivatives are taken by a complex step of 1e-30, which rounds nowhere.
 
 The average over first layers is by deterministic equivalents. Rows outside of the special
-directions are independent Gaussian vectors; what else a neuron has is its node t
+directions are independent Gaussian vectors; all else about a neuron is its node t
 (:mod:`symderiv_models.one_step.neuron_law`). With slopes h_s(t) and remainders ρ_s²(t), the
 resolvent of the bulk is diagonal in the limit,
 
@@ -57,16 +57,16 @@ if TYPE_CHECKING:
 
 __all__ = ["asymptotic_errors", "solved"]
 
-#: Keys that change nothing, as they are for all.
+#: Values, the same for all settings, of keys that do not change the result.
 _IRRELEVANT: Final = {
     "seed": 0, "trials": 1, "test_samples": 2, "degree": None, "models": ["network", ASYMPTOTIC],
 }  # fmt: skip
-#: Points that stand for all strengths that may be drawn; a power of 2.
+#: Number of points in place of strengths that are drawn; a power of 2.
 _DRAWS: Final = 32
 _STEP: Final = 1e-30
 _TOLERANCE: Final = 1e-9
 _ITERATIONS: Final = 5000
-# Slopes as functions of the neuron: singular values below this times the largest are left out.
+# Singular values of slopes (by sample and neuron) below this part of the largest are left out.
 _NEGLIGIBLE: Final = 1e-3
 
 
@@ -74,15 +74,15 @@ def asymptotic_errors(setting: Setting, strengths: Array | None = None) -> Ridge
     """Return errors of a setting; its seed, trials and test samples do not matter.
 
     Args:
-        setting: what is asked.
-        strengths: θ of both components, shape (2, r), of equal sums; None averages over those
-            that are drawn, by points of the cube.
+        setting: the setting.
+        strengths: θ of both components, shape (2, r), of equal sums; None averages over those that
+            are drawn, at points of a quasi-random rule.
 
     Raises:
         InputError: There are more spikes than nodes are for, or the components have means.
         ToleranceError: The fixed point was not reached.
     """
-    # its checks are those of the model of this name
+    # so the checks of the model of this name apply
     keys = {**setting.model_dump(exclude_unset=True), **_IRRELEVANT}
     given = None if strengths is None else tuple(map(tuple, strengths.tolist()))
     return _averaged(json.dumps(keys, sort_keys=True), given)
@@ -101,7 +101,7 @@ def _averaged(keys: str, strengths: tuple[tuple[float, ...], ...] | None) -> Rid
 
 
 def _strengths(setting: Setting) -> Iterator[Array]:
-    """θ of both components, shape (2, r), as the mixture draws them."""
+    """Yield θ of both components, shape (2, r), in place of those that the mixture draws."""
     r = setting.rank
     if setting.spikes == "equal":
         yield np.full((2, r), setting.spike)
@@ -113,7 +113,7 @@ def _strengths(setting: Setting) -> Iterator[Array]:
 
 
 def solved(features: Profile, neurons: int, samples: int, constant: float) -> RidgeErrors:
-    """Return errors of ridge on features of a law.
+    """Return errors of ridge on features with a given law.
 
     Args:
         features: the law, on nodes.
@@ -135,7 +135,7 @@ def solved(features: Profile, neurons: int, samples: int, constant: float) -> Ri
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """q, shape (T,), δ and W, shape (S,)."""
+    """The solution of the equations: q, shape (T,), δ and W, shape (S,)."""
 
     q: Array
     delta: Array
@@ -143,7 +143,7 @@ class _State:
 
 
 class _Equations:
-    """The fixed point and L."""
+    """The equations of the fixed point, and the objective L at it."""
 
     def __init__(self, features: Profile, neurons: int, samples: int, constant: float) -> None:
         self.features, self.k, self.m, self.constant = features, neurons, samples, constant
@@ -181,7 +181,7 @@ class _Equations:
         raise ToleranceError(f"the asymptotic equations still change by {max(changes):.1g}")
 
     def least(self, state: _State) -> complex:
-        """L(W), the mean over teachers."""
+        """Return L(W), averaged over teachers."""
         f, W = self.features, state.W
         D = f.neurons * state.q
         y = f.labels
@@ -201,7 +201,7 @@ class _Equations:
 
 
 def _gram(rows: Array, weight: Array) -> Array:
-    """Σ_s W_s r_s r_sᵀ of real rows."""
+    """Return Σ_s W_s r_s r_sᵀ of real rows."""
     gram: Array = (rows.T * weight.real) @ rows
     if np.iscomplexobj(weight):
         gram = gram + 1j * ((rows.T * weight.imag) @ rows)
@@ -209,7 +209,7 @@ def _gram(rows: Array, weight: Array) -> Array:
 
 
 def _explained(D: Array, kernel: Array, target: Array) -> Array:
-    """bᵀ(D^{-1} + K)^{-1} b for the rows b of the target."""
+    """Return bᵀ(D^{-1} + K)^{-1} b for each row b of the target."""
     root = np.sqrt(D)
     whole = np.eye(D.size) + root[:, None] * kernel * root
     right = (target * root).T
@@ -218,7 +218,7 @@ def _explained(D: Array, kernel: Array, target: Array) -> Array:
 
 
 def _change(new: Array, old: Array) -> float:
-    """Return the largest relative change, of the derivative on its own scale."""
+    """Return the largest relative change; that of imaginary parts is relative to the largest."""
     change = float(np.max(abs(new.real - old.real) / abs(new.real)))
     if np.iscomplexobj(new):
         scale = float(np.max(abs(new.imag)))

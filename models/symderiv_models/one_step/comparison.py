@@ -1,4 +1,4 @@
-"""Network, conditional Gaussian map and Hermite model on the same data, trial by trial."""
+"""The network, its conditional Gaussian map and Hermite model, on the same data in each trial."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = ["Estimate", "ModelComparison", "PairedTrial", "compare", "one_trial",
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over trials and its standard error, None for a single trial."""
+    """The mean over trials and its standard error, None for a single trial."""
 
     mean: float
     standard_error: float | None
 
     @classmethod
     def of(cls, values: list[float]) -> Estimate:
-        """Return the estimate from independent values."""
+        """Return the estimate from one value per trial."""
         count = len(values)
         if min(values) == max(values) and count > 1:
             return cls(values[0], 0.0)
@@ -47,15 +47,13 @@ class Estimate:
         return cls(float(np.mean(values)), error)
 
     def to_dict(self) -> dict[str, float | None]:
-        """Return the values that JSON takes."""
+        """Return the estimate as values for JSON."""
         return {"mean": self.mean, "standard_error": self.standard_error}
 
 
 @dataclass(frozen=True)
 class Truncation:
-    """Truncation of the series of covariances: its order P, and a bound of the rest
-    (``ConditionalMap``).
-    """
+    """The order P at which the series of covariances ends, and a bound of the rest."""
 
     order: int
     error_bound: float
@@ -63,7 +61,7 @@ class Truncation:
 
 @dataclass(frozen=True)
 class PairedTrial:
-    """Mean (y - ŷ)² on fresh examples and on those of ridge, by model."""
+    """The mean (y - ŷ)² on fresh examples and on those of ridge, by model."""
 
     test: Mapping[str, float]
     training: Mapping[str, float]
@@ -79,11 +77,11 @@ class ModelComparison:
     trials: tuple[PairedTrial, ...] = field(repr=False)
 
     def error(self, model: str, *, training: bool = False) -> Estimate:
-        """E(y - ŷ)² of a model."""
+        """Return E(y - ŷ)² of a model."""
         return Estimate.of(self._values(model, training))
 
     def difference(self, model: str, *, training: bool = False) -> Estimate:
-        """Return the estimate of a model less that of the network, paired trial by trial."""
+        """Return the error of a model minus that of the network, paired by trial."""
         pairs = zip(self._values(model, training), self._values("network", training), strict=True)
         return Estimate.of([ours - network for ours, network in pairs])
 
@@ -95,8 +93,8 @@ def compare(setting: Setting, tell: Tell) -> ModelComparison:
     """Return all trials, each with its own spikes, teacher, weights and data.
 
     Args:
-        setting: What is asked.
-        tell: Is told how far it is.
+        setting: The setting.
+        tell: Is called with the fraction of trials that are done.
 
     Raises:
         InputError: The activation has no slope, or its Gaussian means do not exist.
@@ -110,7 +108,7 @@ def compare(setting: Setting, tell: Tell) -> ModelComparison:
 
 
 def one_trial(setting: Setting, number: int) -> PairedTrial:
-    """Return one draw of everything, the same whatever the other trials are."""
+    """Return the result of one trial, which does not depend on other trials."""
     layer = trained_layer(setting, number)
     models = _Models(layer)
     errors = _errors(models, layer.examples("ridge"), layer.examples("test"))
@@ -154,14 +152,14 @@ class _Models:
 
     @property
     def truncation(self) -> Truncation | None:
-        """Truncation of the conditional map, if there is one."""
+        """The truncation of the conditional map; None without one."""
         made = self.conditional
         return None if made is None else Truncation(made.order, made.error_bound)
 
     def features(self, data: Samples, rows: slice) -> Iterator[tuple[str, Array]]:
-        """Features of some rows of a set of examples by model, shape (k, count).
+        """Yield features of some rows of a set of examples for each model, shape (k, count).
 
-        Random numbers of a model go on where its last features ended.
+        Each call continues the random numbers of a model.
         """
         random = self.layer.random
         fields = self.layer.first @ data.inputs[rows].T
@@ -174,7 +172,7 @@ class _Models:
 
 
 def _errors(models: _Models, train: Samples, test: Samples) -> dict[str, tuple[float, float]]:
-    """Test and training error by model."""
+    """Return test and training error by model."""
     setting, k = models.setting, models.setting.neurons
     parts: dict[str, list[Array]] = {}
     for rows in column_blocks(slice(0, setting.samples), k):

@@ -10,9 +10,9 @@ parts f̂_{i⊥} of its rows outside V_c as covariance. With the coefficients c_
           \Phi_{ij} = \sum_{p\ge2} \frac{R_{ij}^p}{p!}\, c_p(a_i,s_i)\, c_p(a_j,s_j) ,
 
 and the map is ν + Ψ z_⊥ + Φ^{1/2} g. κ differs from sample to sample, and so does Φ; but its series
-says how to draw from it: Φ^{1/2} g is equal in law to Σ_p c_p ξ_p/√p! (elementwise) with
+shows how to draw from it: Φ^{1/2} g is equal in law to Σ_p c_p ξ_p/√p! (elementwise) with
 independent ξ_p of covariances R^{∘p} (elementwise powers), which all samples share. Beyond an order
-P the powers are replaced by the identity: variances stay exact, and what the covariances lose is
+P the powers are replaced by the identity: variances stay exact, and the error of the covariances is
 
 .. math:: \|\hat\Phi - \Phi\| \le \max_i \mathrm{rest}_i \cdot
           \max_i \sum_{j\ne i} |R_{ij}|^{P+1} ,\qquad
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConditionalMap", "ConditionedFields", "conditional_map"]
 
-#: What Σ_j |R_ij|^{P+1} may be, for the smallest P of at most _MOST_ORDER.
+#: Largest Σ_j |R_ij|^{P+1} that ends the search for P, which ends at _MOST_ORDER in any case.
 _TOLERANCE: Final = 1e-3
 _LEAST_ORDER, _MOST_ORDER = 2, 12
 
@@ -72,13 +72,13 @@ class ConditionedFields:
         return cls(component.mean, basis, first, outside / deviations, deviations)
 
     def means(self, inputs: Array) -> Array:
-        """a(κ) of inputs in rows, shape (k, count)."""
+        """Return a(κ) of inputs in rows, shape (k, count)."""
         inside = ((inputs - self.mean) @ self.basis) @ (self.first @ self.basis).T
         means: Array = (inside + self.first @ self.mean).T
         return means
 
     def normal(self, inputs: Array) -> Array:
-        """z_i = f̂_{i⊥}·(x - μ_c)/s_i, shape (k, count)."""
+        """Return z_i = f̂_{i⊥}·(x - μ_c)/s_i, shape (k, count)."""
         normal: Array = self.outside @ (inputs - self.mean).T
         return normal
 
@@ -103,7 +103,7 @@ class ConditionalMap:
     """The map of one trained first layer.
 
     Args:
-        activation: its text.
+        activation: the text of the activation.
         order: P.
         error_bound: max_i Σ_{j≠i} |R_ij|^{P+1}, over components: times the largest variance beyond
             order P it bounds the error of Φ in operator norm.
@@ -115,7 +115,7 @@ class ConditionalMap:
     _parts: tuple[_ComponentMap, ...]
 
     def moments(self, component: int, inputs: Array) -> HermiteMoments:
-        """c_0, …, c_P and E σ² at inputs in rows: ν is c_0; see above."""
+        """Return c_0, …, c_P and E σ² at inputs in rows; c_0 is ν."""
         fields = self.fields(component)
         return field_moments(self.activation, self.order)(fields.means(inputs), fields.deviations)
 
@@ -128,7 +128,7 @@ class ConditionalMap:
         return self._parts[component].roots
 
     def features(self, data: Samples, rows: slice, random: np.random.Generator) -> Array:
-        """Return the map at some rows of the examples, shape (k, count), with fresh g."""
+        """Return the map at some rows of the examples, shape (k, count), with new noise g."""
         blocks = []
         for component, part in enumerate(self._parts):
             ours = data.parts[component]
@@ -159,7 +159,7 @@ def conditional_map(
         population: The mixture.
         first: F̂, shape (k, n).
         direction: v, shape (n,).
-        activation: Its text.
+        activation: The text of the activation.
     """
     parts = []
     fields = [
@@ -174,7 +174,7 @@ def conditional_map(
 
 
 def _order(cosines: list[Array]) -> tuple[int, float]:
-    """Return the smallest P at which the bound is small, and the bound."""
+    """Return the smallest P with a small bound on the error, and the bound."""
     for order in range(_LEAST_ORDER, _MOST_ORDER + 1):
         bound = max(float((np.sum(np.abs(R) ** (order + 1), axis=1) - 1.0).max()) for R in cosines)
         if bound <= _TOLERANCE:
@@ -183,7 +183,7 @@ def _order(cosines: list[Array]) -> tuple[int, float]:
 
 
 def _root(covariance: Array) -> Array:
-    """Return a with A Aᵀ the covariance, also where it is singular."""
+    """Return A with A Aᵀ the covariance, which may be singular."""
     try:
         return np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:

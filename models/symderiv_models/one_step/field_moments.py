@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FieldMoments", "HermiteMoments", "field_moments"]
 
-# Mass and moments of z beyond this are below 1e-13 for the orders in use.
+# Largest |z|: beyond it, mass and moments of z are below 1e-13 for the orders in use.
 _FAR: Final = 9.0
 _TOLERANCE: Final = 1e-9
 _PROBES: Final = 64
@@ -61,7 +61,7 @@ class HermiteMoments:
     error: float
 
     def remainder(self) -> Array:
-        """E σ² - Σ_p c_p²/p!, what the orders beyond P hold, shape (*pairs)."""
+        """Return E σ² - Σ_p c_p²/p!, the share of orders beyond P, shape (*pairs)."""
         left = self.second.copy()
         for p, c in enumerate(self.coefficients):
             left -= c * c / math.factorial(p)
@@ -83,15 +83,13 @@ class FieldMoments:
     _at: Callable[[Array, Array], HermiteMoments]
 
     def __call__(self, a: Array, s: Array) -> HermiteMoments:
-        """Return the moments at means and deviations of shapes that broadcast to one another; s >
-        0.
-        """
+        """Return the moments at means and deviations s > 0 of shapes that broadcast."""
         return self._at(a, np.broadcast_to(s, a.shape))
 
 
 @lru_cache(maxsize=32)
 def field_moments(text: str, order: int, closed: bool = True) -> FieldMoments:
-    """Return the coefficients up to an order.
+    """Return the coefficients of an activation up to an order, as functions of a and s.
 
     Args:
         text: The activation, a name or a formula.
@@ -128,7 +126,7 @@ def _closed_form(g: sp.Expr, order: int) -> Callable[[Array, Array], HermiteMome
 
 
 class _Quadrature:
-    """Integrals over z."""
+    """Moments as integrals over z, by quadrature."""
 
     def __init__(self, g: sp.Expr, text: str, order: int) -> None:
         from symderiv.inputs.nonlinearity import on_arrays
@@ -145,9 +143,7 @@ class _Quadrature:
         return HermiteMoments(first, second, error)
 
     def _step(self, a: Array, s: Array) -> tuple[float, float]:
-        """Return a step at which the numbers do not change any more, and by how much they last
-        did.
-        """
+        """Return a step at which the moments no longer change, and their last change."""
         flat_a, flat_s = a.ravel(), s.ravel()
         hard = [flat_a.argmin(), flat_a.argmax(), abs(flat_a).argmin(), flat_s.argmax()]
         spread = np.linspace(0, flat_a.size - 1, min(_PROBES, flat_a.size)).astype(int)
@@ -182,7 +178,7 @@ class _Quadrature:
         return sums / norm, second / norm
 
     def _rule(self, a: Array, s: Array, step: float) -> Any:
-        """Yield nodes and weights, numbers or one per pair."""
+        """Yield nodes and weights, which are numbers or arrays with one value per pair."""
         if not self.kinks:
             for z in np.arange(-_FAR, _FAR + step / 2, step):
                 yield np.float64(z), step

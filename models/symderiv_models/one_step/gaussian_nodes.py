@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["gaussian_nodes"]
 
-#: Tensor grids have at most so many nodes.
+#: Largest number of nodes of a tensor grid.
 _MOST: Final = 700
 
 
 @lru_cache(maxsize=32)
 def gaussian_nodes(dimension: int, per_axis: int, points: int) -> tuple[Array, Array]:
-    """Weights, shape (S,), which add up to 1, and nodes, shape (S, dimension).
+    """Return weights, shape (S,), which add up to 1, and nodes, shape (S, dimension).
 
-    Few entries have Gauss and Hermite's tensor grid. More have Sobol points with their mirror
-    images, turned such that their covariance is the identity: means of cubic polynomials are
-    exact, others have the error of the points.
+    For few entries the nodes are Gauss and Hermite's tensor grid. For more they are Sobol points
+    and their mirror images, transformed such that their covariance is the identity: means of cubic
+    polynomials are exact, others have the error of the points.
 
     Args:
         dimension: entries of the vector.

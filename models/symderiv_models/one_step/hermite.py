@@ -35,13 +35,13 @@ __all__ = ["HermiteModel", "hermite_model"]
 
 _DIGITS: Final = 18
 _BITS: Final = 200
-# A remainder whose square is enclosed by less than this times E σ² around 0 is none.
+# A remainder counts as zero if its square is enclosed around 0 by less than this times E σ².
 _NOTHING: Final = 1e-15
 
 
 @dataclass(frozen=True)
 class HermiteModel:
-    """Coefficients of σ̂.
+    """The coefficients of σ̂.
 
     Args:
         scale: b.
@@ -61,7 +61,7 @@ class HermiteModel:
         return all(v.certified for v in (*self.coefficients, self.second_moment))
 
     def features(self, fields: Array, random: np.random.Generator) -> Array:
-        """σ̂ of fields x = f̂·x of any shape, with fresh noise for each."""
+        """Return σ̂ of fields x = f̂·x of any shape, with fresh noise for each."""
         series = [float(v.value) / math.factorial(j) for j, v in enumerate(self.coefficients)]
         features: Array = np.polynomial.hermite_e.hermeval(fields / self.scale, series)
         remainder = float(self.remainder.value)
@@ -87,7 +87,7 @@ def hermite_model(text: str, squared_scale: Fraction, degree: int) -> HermiteMod
     g = activation(text).expression
     x = sp.Symbol("x", real=True)
     variance = sp.Rational(squared_scale.numerator, squared_scale.denominator)
-    # b^j H_j(x/b)
+    # the integrands are g times b^j H_j(x/b), polynomials in x and b²
     root = sp.sqrt(variance)
     scaled = [
         _mean(g * sp.expand(root**j * sp.hermite_prob(j, x / root)), x, variance)
@@ -116,14 +116,14 @@ def _mean(integrand: sp.Expr, x: sp.Symbol, variance: sp.Rational) -> Value:
         try:
             return asked.evaluate(_DIGITS).value
         except SymderivError:
-            # the rules look at factors one by one; what they say diverges may still be computed
+            # the rules look at factors one by one: a mean that they call divergent may exist
             if isinstance(reason, DivergentError):
                 raise reason.renamed("activation") from None
             raise
 
 
 def _ball(value: Value) -> Any:
-    """Return a ball that contains what a value stands for."""
+    """Return a ball that contains the exact value."""
     if value.interval is not None:
         low, high = value.interval
     else:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrayActivation", "RidgeFit", "column_blocks", "gradient", "initial_weights", "ridge"]
 
-# Entries of a matrix of features that is made at once: 32 MB.
+# Most entries of a matrix of features that is made at once: 32 MB.
 _MOST_ENTRIES = 4_000_000
 
 
@@ -42,7 +42,7 @@ class ArrayActivation:
 
     @classmethod
     def of(cls, activation: Activation) -> ArrayActivation:
-        """Return both of an activation that has a slope almost everywhere and does not jump.
+        """Return σ and σ' of an activation that has a slope almost everywhere and no jumps.
 
         Raises:
             InputError: it jumps, so that a gradient step cannot be taken.
@@ -66,13 +66,13 @@ class ArrayActivation:
 def initial_weights(
     random: np.random.Generator, n: int, k: int, trace: float
 ) -> tuple[Array, Array]:
-    """F with entries N(0, 1/Tr Σ), shape (k, n), and w with entries N(0, 1/k), shape (k,)."""
+    """Return F, entries N(0, 1/Tr Σ), shape (k, n), and w, entries N(0, 1/k), shape (k,)."""
     first = random.standard_normal((k, n)) / math.sqrt(trace)
     return first, random.standard_normal(k) / math.sqrt(k)
 
 
 def gradient(first: Array, second: Array, activation: ArrayActivation, data: Samples) -> Array:
-    """G, shape (k, n); see above.
+    """Return G, shape (k, n), of the module's formula.
 
     Args:
         first, second: F, shape (k, n), and w, shape (k,).
@@ -91,7 +91,7 @@ def gradient(first: Array, second: Array, activation: ArrayActivation, data: Sam
 
 @dataclass(frozen=True, eq=False)
 class RidgeFit:
-    """Second-layer weights ŵ, shape (k,), and the mean of (y - ŷ)² over their own examples."""
+    """The second-layer weights ŵ, shape (k,), and the mean of (y - ŷ)² over their own examples."""
 
     weights: Array
     training_error: float
@@ -119,9 +119,7 @@ def ridge(features: Array, labels: Array, constant: float) -> RidgeFit:
 
 
 def column_blocks(rows: slice, k: int) -> Iterator[slice]:
-    """Yield the rows of a set of examples in parts of which the features fit into memory at
-    once.
-    """
+    """Yield the rows of a set of examples in parts whose features fit into memory."""
     step = max(1, _MOST_ENTRIES // k)
     for start in range(rows.start, rows.stop, step):
         yield slice(start, min(start + step, rows.stop))

@@ -1,14 +1,14 @@
 r"""The law of a trained first layer, neuron by neuron, and the features' moments under it.
 
 Rows f_i of the first layer are independent N(0, 1/Tr Σ) and w_i = u_i/√k. With means over the
-gradient step's examples in place of their sums (what is left out falls with n) row i becomes
+gradient step's examples in place of their sums (the error falls with n) row i becomes
 
 .. math:: \hat f_i = f_i + \frac{\eta}{k} u_i \Big[ \bar c_1 v
           + \sum_c \rho_c\, \bar y_c\, \frac{c_2(0, S_c)}{S_c^2}\, \Sigma_c f_i
           + \text{noise} \Big] ,\qquad S_c^2 = f_i^\top \Sigma_c f_i ,
 
 where v = X̃ᵀỹ/m̃ has ‖v‖² = ‖E yx‖² + E y² n/m and is orthogonal to the spikes, c̄_1 is the mean
-slope and the noise, of variance E y² (E σ'² - c̄_1²)/m per entry, is that of the other orders of
+slope and the noise, of variance E y² (E σ'² - c̄_1²)/m per entry, comes from the other orders of
 σ'. A neuron is described by the coordinates of f̂_i along the spikes of both components and along v
 and by the norm of the rest; a sample by its component and its coordinates κ along that component's
 spikes and v. Both run over nodes with weights: nothing is drawn. The teacher's direction is
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Labels", "Profile", "profile"]
 
-# Nodes per direction of grids, and points beyond them: of samples, neurons and teachers. More nodes
-# change errors by at most 2e-4 at α = 1/2 and 6e-3 at α = 0, β = 1, more points by 3e-3 (largest
-# found).
+# Nodes per direction of a grid, and points where it is too large: for samples, neurons, teachers.
+# More nodes change errors by at most 2e-4 at α = 1/2 and 6e-3 at α = 0, β = 1, more points by 3e-3
+# (largest found).
 _SAMPLES: Final = (6, 128)
 _NEURONS: Final = (5, 256)
 _TEACHERS: Final = (4, 64)
-# A grid over the fields for the mean of σ'², of which a small correction is made.
+# Grid over the fields for the mean of σ'², which enters only a small correction.
 _FIELDS: Final = np.linspace(-8.0, 8.0, 4001)
 
 
@@ -67,7 +67,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Features given a sample's node s and a neuron's node t.
+    """The features, given a sample's node s and a neuron's node t.
 
     The feature is mean + slope·(unit row)·z + bend·q + √rest·(independent noise), where q, of
     variance 1/(2 free), is common to all neurons: it is ‖z‖² that differs between samples.
@@ -79,8 +79,8 @@ class Profile:
         mean, slope, bend, rest: shape (S, T).
         others: coordinates of unit rows along the other component's spikes, by component, shape
             (2, E, T).
-        free: so many directions are not special.
-        labels: see there.
+        free: the number of directions that are not special.
+        labels: moments of the labels.
     """
 
     samples: Array
@@ -97,7 +97,7 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Coordinates of both components in an orthonormal basis of their spikes.
+    """Both components in coordinates of an orthonormal basis of their spikes.
 
     Args:
         strengths: θ, shape (2, r).
@@ -131,10 +131,10 @@ class _Frame:
 
 
 def profile(setting: Setting, strengths: Array) -> Profile:
-    """Return nodes and moments of a setting.
+    """Return nodes and moments of the features of a setting.
 
     Args:
-        setting: its mean has to be 0.
+        setting: a setting whose mean is 0.
         strengths: θ of both components, shape (2, r), of equal sums.
     """
     r = setting.rank
@@ -163,7 +163,7 @@ def profile(setting: Setting, strengths: Array) -> Profile:
 
 
 def _label_moments(setting: Setting, frame: _Frame) -> tuple[Array, float]:
-    """E[y|c], shape (2,), and E y²."""
+    """Return E[y|c], shape (2,), and E y²."""
     if setting.task == "classification":
         return np.array([-1.0, 1.0]), 1.0
     square = frame.teacher**2 * frame.trace / setting.n
@@ -173,7 +173,7 @@ def _label_moments(setting: Setting, frame: _Frame) -> tuple[Array, float]:
 def _neurons(
     setting: Setting, frame: _Frame, label: Array, square: float, pull: float
 ) -> tuple[Array, Array, Array]:
-    """Weights, coordinates along spikes and v, shape (2 r + 1, T), and the norm of the rest."""
+    """Return weights of nodes, coordinates along spikes and v, (2 r + 1, T), and rest norms."""
     r, n = setting.rank, setting.n
     omega, nodes = gaussian_nodes(2 * r + 2, *_NEURONS)
     t = nodes[:, :-1].T / math.sqrt(frame.trace)
@@ -200,7 +200,7 @@ def _neurons(
 
 
 def _slope_square(setting: Setting, variance: float) -> float:
-    """E σ'² for fields of this variance."""
+    """Return E σ'² for fields of this variance."""
     slope = ArrayActivation.of(activation(setting.activation)).slope
     weight = np.exp(-0.5 * _FIELDS**2)
     return float(weight @ slope(math.sqrt(variance) * _FIELDS) ** 2 / weight.sum())

@@ -13,10 +13,10 @@ Given the trained first layer, features φ (divided by √k) are Gaussian given 
           \mathrm{tr}\, C_{s'} \bar Q\, C_s \bar Q .
 
 The test error is Σ p_s V_s, the training error Σ p_s V_s/(1+δ_s)². With one s these are the
-equations of ridge regression with Gaussian features; with several those of Gaussian mixtures
-(C. Louart and R. Couillet, arXiv:1805.08295; B. Loureiro et al., arXiv:2106.03791), of which there
-is one component for every κ here. What is left out is of order 1/m; how large it is at finite size
-is measured, not bounded.
+equations of ridge regression with Gaussian features; with several those of Gaussian mixtures (C.
+Louart and R. Couillet, arXiv:1805.08295; B. Loureiro et al., arXiv:2106.03791), of which there is
+one component for every κ here. The error is of order 1/m; its size at finite m is measured, not
+bounded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RidgeErrors", "ridge_errors"]
 
-# Of the grid over κ, per direction: errors of 2e-4 were the largest found, of 2e-3 with three.
+# Nodes per direction of the grid over κ: the largest error found is 2e-4, with three nodes 2e-3.
 _NODES: Final = 4
 _TOLERANCE: Final = 1e-8
 _ITERATIONS: Final = 500
@@ -47,7 +47,7 @@ _ITERATIONS: Final = 500
 
 @dataclass(frozen=True)
 class RidgeErrors:
-    """E(y - ŷ)² on fresh examples and on those of ridge."""
+    """The mean (y - ŷ)² on fresh examples and on those of ridge."""
 
     test: float
     training: float
@@ -140,7 +140,7 @@ def _solved(cases: _Cases, samples: int, constant: float) -> RidgeErrors:
     second = cases.covariance + cases.mean[:, :, None] * cases.mean[:, None, :]
     flat = second.reshape(len(p), -1)
     delta = np.full(len(p), float(k) / samples)
-    # The map is positive, rises with δ and less than in proportion: its iteration converges.
+    # The map is positive and rises with δ, but less than in proportion, so iterating it converges.
     for _ in range(_ITERATIONS):
         whole = ((p / (1.0 + delta)) @ flat).reshape(k, k)
         whole.flat[:: k + 1] += constant

@@ -15,17 +15,17 @@ from symderiv.keys.checked import NotNegative, Positive, Seed, Table, conflict, 
 
 __all__ = ["ASYMPTOTIC", "EQUATIONS", "MODELS", "MOST_DEGREE", "Setting", "window_degree"]
 
-#: The models that are compared, the first with all others.
+#: The models that are compared, all with the first.
 MODELS: Final = ("network", "conditional_gaussian", "hermite")
-#: Beside them, where asked for: the error of ridge on the conditional map by equations.
+#: A further model: the error of ridge on the conditional map, by equations.
 EQUATIONS: Final = "ridge_equations"
-#: And that error averaged over first layers, spikes and teachers, without drawing anything.
+#: Another: that error averaged over first layers, spikes and teachers, without random numbers.
 ASYMPTOTIC: Final = "asymptotic"
 Model = Literal["network", "conditional_gaussian", "hermite", "ridge_equations", "asymptotic"]
-#: Spikes per component up to which nodes over κ are affordable.
+#: Most spikes per component for which nodes over κ are affordable.
 _MOST_RANK: Final = {EQUATIONS: 2, ASYMPTOTIC: 10}
 
-#: Highest degree that is taken where β alone decides; that of the authors' programs.
+#: Highest degree that β alone can lead to; that of the authors' programs.
 MOST_DEGREE: Final = 4
 
 Size = Annotated[int, Field(ge=2, le=50_000)]
@@ -36,10 +36,10 @@ _QUICK_SIZE, _QUICK_TRIALS = 200, 8
 
 
 def window_degree(beta: float) -> int | None:
-    """Return the highest degree l - 1 of the window (l-2)/(l-1) < β < (l-1)/l that β lies in.
+    """Return the highest degree l - 1 of the window (l-2)/(l-1) < β < (l-1)/l that contains β.
 
-    At the end of a window that of the window below; at least 1; None for β = 1, which lies in no
-    window. β is taken for the decimal that is printed for it: 0.75 is 3/4.
+    At the end of a window it is the degree of the window below; it is at least 1, and None for β =
+    1, which lies in no window. β is read as the decimal that is printed for it: 0.75 is 3/4.
     """
     exact = Fraction(str(beta))
     return None if exact == 1 else max(1, math.ceil(exact / (1 - exact)))
@@ -99,7 +99,7 @@ class Setting(Table):
 
     @model_validator(mode="after")
     def _fits(self) -> Setting:
-        # the spikes of both components and the gradient's direction leave at least one other
+        # beside the spikes and the gradient's direction there must be one more dimension
         least = 2 * self.rank + 2
         if self.n < least:
             raise conflict("rank", f"{self.rank} spikes in each component need n >= {least}")
@@ -111,7 +111,7 @@ class Setting(Table):
         return self
 
     def _fill(self, given: Mapping[str, Any]) -> None:
-        """Keep what was given, checked: the body of ``__init__``."""
+        """Check the keys and keep them: the body of ``__init__``."""
         try:
             self.__pydantic_validator__.validate_python(dict(given), self_instance=self)
         except ValidationError as error:
@@ -121,27 +121,27 @@ class Setting(Table):
 
     @property
     def samples(self) -> int:
-        """m, of the gradient step and of ridge; n where it is not given."""
+        """The number m of samples for the gradient step and for ridge; n by default."""
         return self.m or self.n
 
     @property
     def neurons(self) -> int:
-        """k; m where it is not given."""
+        """The number k of neurons; m by default."""
         return self.k or self.samples
 
     @property
     def tests(self) -> int:
-        """Test samples; 5 m where it is not given."""
+        """The number of test samples; 5 m by default."""
         return self.test_samples or 5 * self.samples
 
     @property
     def spike(self) -> float:
-        """θ = n^(β (1 - α))."""
+        """The strength of spikes, θ = n^(β (1 - α))."""
         return float(self.n ** (self.beta * (1.0 - self.alpha)))
 
     @property
     def learning_rate(self) -> float:
-        """η = n^(β α)."""
+        """The learning rate, η = n^(β α)."""
         return float(self.n ** (self.beta * self.alpha))
 
     @property
@@ -152,9 +152,7 @@ class Setting(Table):
         return min(window_degree(self.beta) or MOST_DEGREE, MOST_DEGREE)
 
     def shortened(self) -> dict[str, Any]:
-        """Return the keys of a version that takes seconds: n at most 200 with its ratios, 8
-        trials.
-        """
+        """Return keys for a run of seconds: n at most 200, sizes in the same ratios, 8 trials."""
         scale = min(1.0, _QUICK_SIZE / self.n)
         sizes = {
             name: max(2 * self.rank + 2, round(scale * value))

@@ -25,7 +25,7 @@ __all__ = ["Population", "Samples", "SpikedComponent", "population", "rectified"
 
 @dataclass(frozen=True, eq=False)
 class SpikedComponent:
-    """One normal law.
+    """One normal law of the mixture.
 
     Args:
         mean: μ, shape (n,).
@@ -53,7 +53,7 @@ class Samples:
     Args:
         inputs: x in rows, shape (count, n).
         labels: y, shape (count,).
-        first: so many are of the first component.
+        first: the number of those of the first component.
     """
 
     inputs: Array
@@ -74,7 +74,7 @@ class Population:
         components: two.
         weight: ρ, the share of the first; ⌊ρ · count⌋ of every set of examples are of it.
         teacher: ξ, shape (n,), of norm 1/√‖ρ Σ_1 + (1-ρ) Σ_2‖.
-        classes: labels are -1 and 1 by component instead of max(0, ξ·x).
+        classes: whether labels are -1 and 1 by component instead of max(0, ξ·x).
     """
 
     components: tuple[SpikedComponent, SpikedComponent]
@@ -89,7 +89,7 @@ class Population:
         return float(first.mean.size + first.strengths.sum())
 
     def sample(self, random: np.random.Generator, count: int) -> Samples:
-        """Return examples with fixed numbers per component."""
+        """Return examples with a fixed number from each component."""
         first = math.floor(self.weight * count)
         x = np.empty((count, self.teacher.size))
         x[:first] = self.components[0].sample(random, first)
@@ -97,7 +97,7 @@ class Population:
         return Samples(x, self.labels(x, first), first)
 
     def labels(self, inputs: Array, first: int) -> Array:
-        """y of inputs in rows, of which so many are of the first component, shape (count,)."""
+        """Return y of inputs in rows, shape (count,); ``first`` are of the first component."""
         if self.classes:
             return np.where(np.arange(len(inputs)) < first, -1.0, 1.0)
         labels: Array = np.maximum(inputs @ self.teacher, 0.0)
@@ -105,7 +105,7 @@ class Population:
 
 
 def population(setting: Setting, random: np.random.Generator) -> Population:
-    """Spikes, means and teacher, drawn."""
+    """Draw spikes, means and teacher of a mixture."""
     n, rank, a = setting.n, setting.rank, setting.alignment
     frame = np.linalg.qr(random.standard_normal((n, 2 * rank)))[0]
     first, other = frame[:, :rank], frame[:, rank:]
@@ -124,7 +124,7 @@ def population(setting: Setting, random: np.random.Generator) -> Population:
 
 
 def _strengths(setting: Setting, random: np.random.Generator) -> Array:
-    """θ of both components, shape (2, d), of equal sums."""
+    """Draw θ of both components, shape (2, d), of equal sums."""
     uniform = random.uniform(size=(2, setting.rank))
     if setting.spikes == "equal":
         return np.full((2, setting.rank), setting.spike)
@@ -134,7 +134,7 @@ def _strengths(setting: Setting, random: np.random.Generator) -> Array:
 
 
 def _norm(components: tuple[SpikedComponent, SpikedComponent], weight: float) -> float:
-    """‖ρ Σ_1 + (1-ρ) Σ_2‖ = 1 + the largest eigenvalue of the spikes' part."""
+    """Return ‖ρ Σ_1 + (1-ρ) Σ_2‖, 1 plus the largest eigenvalue of the spikes' part."""
     shares = (weight, 1.0 - weight)
     scaled = np.hstack(
         [
@@ -146,7 +146,7 @@ def _norm(components: tuple[SpikedComponent, SpikedComponent], weight: float) ->
 
 
 def rectified(a: Array, s: Array | float) -> tuple[Array, Array, Array]:
-    """E y, E of the slope and E y² of y = max(0, a + s z), z standard normal."""
+    """Return E y, mean slope and E y² of y = max(0, a + s z), z standard normal."""
     u = a / s
     density = np.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
     above = ndtr(u)

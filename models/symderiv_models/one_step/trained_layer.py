@@ -1,4 +1,4 @@
-"""One draw of data and weights with one gradient step taken: what all models of a trial share."""
+"""The data and weights of a trial with one gradient step taken, shared by all models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainedLayer", "generators", "trained_layer"]
 
-# What is drawn in a trial, each from a sequence of its own: leaving a model out changes no other.
+# Names of the random sequences of a trial: without a model, those of the others stay the same.
 _DRAWN: Final = ("population", "weights", "gradient", "ridge", "test", "conditional", "hermite")
 
 
@@ -30,13 +30,13 @@ class TrainedLayer:
     """A first layer before and after its step.
 
     Args:
-        setting: What was asked.
+        setting: The setting.
         sigma: The activation.
         population: The mixture and the teacher.
         initial: F, shape (k, n).
         first: F̂, shape (k, n).
         direction: v, the mean of y x over the examples of the step, shape (n,).
-        random: Generators of what is drawn after the step, by name.
+        random: The trial's generators of random numbers, by name.
     """
 
     setting: Setting
@@ -53,7 +53,7 @@ class TrainedLayer:
         return Fraction(self.setting.n) / Fraction(self.population.trace)
 
     def examples(self, name: Literal["ridge", "test"]) -> Samples:
-        """Fresh examples, m for ridge and as many as the setting says for the test."""
+        """Draw fresh examples, m for ridge or the setting's number for the test."""
         count = self.setting.samples if name == "ridge" else self.setting.tests
         return self.population.sample(self.random[name], count)
 
@@ -63,12 +63,12 @@ def trained_layer(
     number: int,
     made: Callable[[Setting, np.random.Generator], Population] = population,
 ) -> TrainedLayer:
-    """Return the layer of a trial, the same whatever the other trials are.
+    """Return the layer of a trial, which does not depend on other trials.
 
     Args:
-        setting: What is asked.
+        setting: The setting.
         number: The number of the trial.
-        made: Draws the mixture and the teacher.
+        made: A function that draws the mixture and the teacher.
 
     Raises:
         InputError: The activation has no slope.
@@ -84,7 +84,7 @@ def trained_layer(
 
 
 def generators(setting: Setting, number: int) -> dict[str, np.random.Generator]:
-    """Return generators of a trial by what is drawn from them."""
+    """Return the generators of a trial by the names of what they draw."""
     seed = np.random.SeedSequence(setting.seed, spawn_key=(number,))
     return {
         name: np.random.Generator(np.random.SFC64(child))

@@ -1,8 +1,8 @@
 r"""Curves in one parameter by pseudo-arclength, through folds.
 
-Unknown is :math:`u`: coordinates, and behind them the parameter in units of its range. A step goes
-along the tangent, the null vector of the derivatives by u, and is corrected by Newton's method
-across it, so that a curve is followed around folds.
+The unknown :math:`u` is the coordinates, followed by the parameter in units of its range. A step
+along the tangent, the null vector of the derivatives by u, is corrected by Newton's method in the
+plane across it, so that a curve is followed around folds.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _FEW = 5
 
 @dataclass(frozen=True)
 class StepPace:
-    """Lengths of steps.
+    """The control of step lengths along a curve.
 
     Attributes:
-        first, least: The first one, and the one below which a curve cannot be followed.
-        most: The longest one, in units of :meth:`CurveEquations.size`.
-        straight: The least cosine of the angle by which the tangent may turn in a step.
-        growth: How much longer steps become after few of Newton's steps, and after more.
+        first, least: The length of the first step, and that below which the curve counts as lost.
+        most: The largest length, in units of :meth:`CurveEquations.size`.
+        straight: The smallest cosine of the angle by which the tangent may turn in a step.
+        growth: The growth of steps after few Newton iterations, and after more.
     """
 
     first: float
@@ -45,21 +45,22 @@ class CurveEquations(ABC):
 
     _rounds: ClassVar[int]
     _small: ClassVar[float]
-    """The most steps of Newton's method, and the size of one that is the last."""
+    """The largest number of Newton iterations, and the size of a change that ends them."""
     _flat: ClassVar[float] = 1e-12
-    """Singular values below this share of the largest one are what rounding leaves of zero."""
+    """Singular values below this share of the largest one count as zero."""
 
     @abstractmethod
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
-        """Return what vanishes on the curve, shape (n,), and its derivatives, (n, n + 1)."""
+        """Return residuals that vanish on the curve, shape (n,), and derivatives, (n, n + 1)."""
 
     @abstractmethod
     def settled(self, u: Floats, size: float) -> bool:
-        """Return whether a step of this size led onto the curve."""
+        """Return whether Newton's last step, of this size, ended on the curve."""
 
     def tangent(self, u: Floats, before: Floats | None = None) -> Floats:
-        """Return the direction of the curve, onwards from the one before: where rounding leaves
-        several, the one nearest to that.
+        """Return the unit tangent, in the direction of the one before.
+
+        If several directions are tangent to rounding, it is the one nearest to that.
         """
         _, values, rows = np.linalg.svd(self.equations(u)[1])
         if before is None:
@@ -69,14 +70,15 @@ class CurveEquations(ABC):
         return np.asarray(along / np.linalg.norm(along))
 
     def corrected(self, start: Floats, across: Floats, level: Any = None) -> Floats | None:
-        """Return the point near ``start`` with ``across @ u == level``, that of ``start`` if none
-        is given.
+        """Return the point of the curve near ``start`` with ``across @ u == level``.
+
+        The level is that of ``start`` by default. The result is None if Newton's method fails.
         """
         solved = self._solved(start, across, across @ start if level is None else level)
         return None if solved is None else solved[0]
 
     def _solved(self, start: Floats, across: Floats, goal: Any) -> tuple[Floats, int] | None:
-        """Return the point with ``across @ u == goal``, and how many steps led to it."""
+        """Return the point with ``across @ u == goal``, and the number of Newton iterations."""
 
         def equations(u: Floats) -> tuple[Floats, Floats]:
             missing, slopes = self.equations(u)
@@ -88,17 +90,17 @@ class CurveEquations(ABC):
         return solved[0], solved[2]
 
     def size(self, u: Floats) -> float:
-        """Return what steps are measured by: one plus the largest coordinate."""
+        """Return the unit of step lengths: one plus the largest coordinate."""
         return 1 + float(np.max(np.abs(u)))
 
     def between(self, low: Floats, high: Floats, share: float, across: Floats) -> Floats | None:
-        """Return the point across a share of the way from one point to another."""
+        """Return the point of the curve across a given share of the chord between two points."""
         return self.corrected(low + share * (high - low), across)
 
     def where(
         self, value: Callable[[Floats], float], low: Floats, high: Floats, across: Floats
     ) -> Floats | None:
-        """Return the point between two at which a number vanishes; None if it has one sign.
+        """Return the point between two at which a function vanishes; None if its sign is the same.
 
         Raises:
             ToleranceError: The curve is lost between them.
@@ -116,20 +118,18 @@ class CurveEquations(ABC):
         return at(float(brentq(lambda s: value(at(s)), 0.0, 1.0, xtol=1e-15, rtol=1e-14)))
 
     def at_parameter(self, values: Floats, level: float) -> Floats | None:
-        """Return the point at a value of the parameter near coordinates."""
+        """Return the point at a given level of the parameter near some coordinates."""
         return self.corrected(np.append(values, level), _last_unit(values.size + 1), level)
 
     def at_end(self, before: Floats, after: Floats) -> Floats | None:
-        """Return the point at the end of the range of the parameter that lies between two."""
+        """Return the point at the end of the parameter's range that lies between two points."""
         end = float(np.clip(after[-1], 0.0, 1.0))
         return self.corrected((before + after) / 2, _last_unit(after.size), end)
 
     def steps(
         self, u: Floats, tangent: Floats, pace: StepPace
     ) -> Iterator[tuple[Floats, Floats, float]]:
-        """Yield points of the curve, the tangents there and the lengths of steps, until even short
-        ones do not lead on.
-        """
+        """Yield points of the curve, tangents and lengths of steps until even short steps fail."""
         step = pace.first
         while step >= pace.least:
             solved = self._solved(u + step * tangent, tangent, tangent @ u + step)
@@ -144,7 +144,7 @@ class CurveEquations(ABC):
 
 
 def _last_unit(size: int) -> Floats:
-    """Return the direction of the parameter alone."""
+    """Return the unit vector of the parameter."""
     unit = np.zeros(size)
     unit[-1] = 1.0
     return unit

@@ -1,6 +1,6 @@
 """Curves of bifurcations in two parameters.
 
-They are walked along like branches, by the equations of :class:`.SingularPoints`.
+They are followed like branches, with the equations of :class:`.SingularPoints`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BifurcationCurve:
     """A curve of bifurcations of one kind.
 
     Attributes:
-        kind: As that of :class:`~symderiv.analysis.fixed_points.continuation.Bifurcation`.
+        kind: The kind, as in :class:`~symderiv.analysis.fixed_points.continuation.Bifurcation`.
         parameters: Both parameters along the curve, shape (p, 2).
         values: Coordinates of the fixed points, shape (p, n).
         frequency: Frequencies of Hopf points, per unit of the flow, else 0; shape (p,).
@@ -44,7 +44,7 @@ class BifurcationCurve:
 
 @dataclass(frozen=True)
 class _Singular(CurveEquations):
-    """Bifurcations with two parameters."""
+    """The equations of bifurcation points in two parameters."""
 
     plane: Parameters
     points: SingularPoints
@@ -53,14 +53,14 @@ class _Singular(CurveEquations):
 
     @classmethod
     def at(cls, plane: Parameters, values: Floats) -> _Singular:
-        """Return those with the symmetry of a fixed point."""
+        """Return the equations of bifurcations with the symmetry of a fixed point."""
         return cls(plane, SingularPoints(plane.rates, frame_of(plane.flow, values)))
 
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
         return self.points.equations(u)
 
     def settled(self, u: Floats, size: float) -> bool:
-        # where branches of one symmetry cross, steps shrink by half
+        # where branches of one symmetry cross, Newton's method converges linearly: steps halve
         return size < 1e-5 * self.size(u) and bool(np.max(np.abs(self.equations(u)[0])) < 1e-6)
 
     def frequency(self, u: Floats) -> float:
@@ -74,9 +74,9 @@ def bifurcation_curves(
     """Return the curves through the bifurcations on branches in the first parameter.
 
     Args:
-        plane: The flow.
+        plane: The flow with both parameters.
         branches: Branches in the first parameter.
-        second: The value of the second one there.
+        second: The value of the second parameter on these branches.
     """
     curves: list[BifurcationCurve] = []
     for each in (each for branch in branches for each in branch.bifurcations):
@@ -102,7 +102,7 @@ def bifurcation_curves(
 
 
 def _walked(problem: _Singular, start: Floats, sign: float) -> tuple[list[Floats], str]:
-    """Return what follows on a curve, and why it ends."""
+    """Return the points that follow ``start`` on a curve, and why the curve ends."""
     unit = np.eye(start.size)
     points = [start]
     begun = problem.tangent(start, sign * unit[-1])

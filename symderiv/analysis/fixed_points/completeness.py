@@ -1,12 +1,13 @@
-r"""All fixed points in a box: space is divided until each part has none, or exactly one.
+r"""All fixed points in a box: it is divided until each part has none, or exactly one.
 
-Coordinates are R and :math:`P = Q - R T^{-1} R^T`, the overlaps of what students have outside of
-the teachers. With one eigenvalue, plain descent has its fixed points where
+Coordinates are R and :math:`P = Q - R T^{-1} R^T`, the overlaps of the students' components
+orthogonal to the teachers. With one eigenvalue, plain descent has its fixed points where
 
 .. math:: A R + B T + \kappa R/\eta = 0, \qquad A P + P A + 2 \kappa P/\eta = \eta\Gamma,
 
-because in dQ/dα the terms with B are those of the first equation. Vectors exist where P is
-positive semi-definite, which cuts the box that :mod:`symderiv.precision.balls.box_search` divides.
+because in dQ/dα the terms with B are those of the first equation. Vectors with these overlaps exist
+where P is positive semi-definite, which reduces the box that
+:mod:`symderiv.precision.balls.box_search` divides.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _MOST_BOXES, _LARGEST_SPACE = 2_000_000, 7
 
 @dataclass(frozen=True)
 class BoxedEquations:
-    """The rates of an invariant space, recorded, and what they need to know.
+    """The equations of fixed points in an invariant space, as operations on balls.
 
     Attributes:
         states: The space.
@@ -50,16 +51,16 @@ class BoxedEquations:
 
     @classmethod
     def of(cls, states: SymmetricStates, module: Any, known: Mapping[str, Any]) -> BoxedEquations:
-        """Record the equations of a space.
+        """Return the equations of a space, recorded as operations.
 
         Args:
             states: The space.
-            module: The functions of the equations in numbers of any kind.
+            module: The functions of the equations, for numbers of any kind.
             known: Their constants in balls, by name, as nested lists.
 
         Raises:
-            NotYetError: They are not those of plain descent with one eigenvalue and fixed output
-                weights, or teachers are not independent.
+            NotYetError: The equations are not those of plain descent with one eigenvalue and fixed
+                output weights, or teachers are not linearly independent.
         """
         recorder = Recorder()
         P, R = states.filled([recorder.input() for _ in range(states.size)], arb(0))
@@ -81,7 +82,7 @@ class BoxedEquations:
         return cls(states, recorder.recording([rates[n] for n in states.firsts()]), middle)
 
     def cut(self, low: Floats, high: Floats, largest: float) -> npt.NDArray[np.bool_]:
-        """Make boxes smaller where vectors exist, in place; return which of them are left."""
+        """Reduce boxes in place to where vectors exist; return a mask of those that remain."""
         states = self.states
         for n in np.unique(states.diagonal[states.diagonal >= 0]):
             np.maximum(low[:, n], 0.0, out=low[:, n])
@@ -102,7 +103,7 @@ class BoxedEquations:
         return left
 
     def _limit(self, low: Floats, high: Floats, largest: float) -> None:
-        """Make boxes smaller where all Q_ii are at most ``largest``, in place."""
+        """Reduce boxes in place to where all Q_ii are at most ``largest``."""
         labels, _ = self.states.of_teachers
         # R T⁻¹ Rᵀ ≥ |R|² times the least eigenvalue of T⁻¹
         least = float(np.linalg.eigvalsh(self.inverse)[0]) * (1 - 1e-9)
@@ -129,7 +130,7 @@ def _rates(
     overlaps: tuple[Any, Any, Any, Any],
     known: Mapping[str, Any],
 ) -> dict[int, Any]:
-    """Return what vanishes at fixed points, by the place of a coordinate."""
+    """Return the expressions that vanish at fixed points, by the index of a coordinate."""
     P, Q, R, T = overlaps
     K, M = R.shape
     A, B, Gamma = (np.full((K, size), arb(0), dtype=object) for size in (K, M, K))
@@ -157,14 +158,14 @@ def census(
     most: int = _MOST_BOXES,
     tell: Callable[[float], None] = lambda share: None,
 ) -> Census:
-    """Return what is proved of the states of vectors with all Q_ii at most ``largest``.
+    """Return the proved count of fixed points with vectors and all Q_ii ≤ ``largest``.
 
     Args:
         equations: The equations of the space.
-        known: Numbers of classes at fixed points in it.
-        largest: Bounds the box.
-        most: Parts after which the search ends.
-        tell: Told which share of the box is decided.
+        known: The known fixed points of the space, by the values of its classes.
+        largest: The bound on all Q_ii.
+        most: The number of boxes after which the search ends.
+        tell: A function that is called with the share of the box that is decided.
     """
     reach = np.sqrt(largest / float(np.linalg.eigvalsh(equations.inverse)[0])) * (1 + 1e-9)
     in_R = np.unique(equations.states.of_teachers[0])
@@ -182,12 +183,12 @@ def census(
 
 @dataclass(frozen=True)
 class ProvedSpace:
-    """An invariant space whose fixed points are all known, or what is missing.
+    """An invariant space with what was proved about its fixed points in the box.
 
     Attributes:
         states: The space.
-        census: What was proved of it.
-        points: Numbers of the fixed points in the box, one for all images.
+        census: The proved count of its fixed points, with undecided boxes.
+        points: Indices of the fixed points in the box, one for all images.
     """
 
     states: SymmetricStates
@@ -206,7 +207,7 @@ def _missed(
     jacobian: Callable[[Floats], Floats],
     points: list[Found],
 ) -> list[Floats]:
-    """Return the boxes whose root Newton's method does not find; points that are new are added."""
+    """Return boxes whose proved root Newton's method does not find; add new ones to ``points``."""
     states, missed = equations.states, []
     for box in counted.points:
         start = states.values(box.mean(axis=1), equations.inverse)
@@ -226,19 +227,19 @@ def proved_spaces(
     found: Sequence[Found],
     largest: float,
 ) -> tuple[list[Found], list[ProvedSpace]]:
-    """Return the fixed points, with those that were missed, and what is proved of spaces.
+    """Return all fixed points, with those that were missed, and the proofs by space.
 
-    Of the spaces of at most seven dimensions those are taken that no other proved one contains.
+    Proofs are made for spaces of at most seven dimensions that are in no other proved one.
 
     Args:
         flow: The flow.
-        equations: Its module, and its constants in balls; see :meth:`BoxedEquations.of`.
-        jacobian: Derivatives of the rates by coordinates.
-        found: Fixed points that are known.
-        largest: Bounds all Q_ii.
+        equations: The flow's module, and its constants in balls; see :meth:`BoxedEquations.of`.
+        jacobian: A function from coordinates to the derivatives of the rates by them.
+        found: The fixed points that are known.
+        largest: The bound on all Q_ii.
 
     Raises:
-        NotYetError: The equations are none that can be enclosed.
+        NotYetError: The equations cannot be enclosed.
     """
     points = list(found)
     task = "proving that no fixed point is missing"

@@ -1,4 +1,4 @@
-"""Connections of fixed points: where the unstable directions of one lead, by integration."""
+"""Connections of fixed points: integrations that follow the unstable directions of each."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ Floats = npt.NDArray[np.float64]
 _STEP, _NEAR, _SYMMETRIC = 2e-3, 4e-4, 1e-9
 _LASTING, _STAGES, _LARGE = 60.0, 150, 1e4
 _COMBINATIONS = 4
-# of a state near a family
+# the largest rate at which a state may be near a family
 _STILL = 1e-6
-# Of the length of a step: what may be missing in Q for vectors to exist.
+# Steps whose Q must change by more than this part of them for vectors to exist are left out.
 _BENT = 0.05
 
 
 @dataclass(frozen=True)
 class Connection:
-    """An unstable direction followed to where it leads.
+    """An unstable direction of a fixed point, with the fixed point to which it leads.
 
     Attributes:
-        source: Number of the fixed point that is left.
-        rate: Eigenvalue of the direction per unit of α, its real part.
-        target: Number of the fixed point that is approached; None if the flow runs away or
-            approaches none of those that are known.
-        time: How long it takes, in units of α.
+        source: The index of the fixed point that is left.
+        rate: The real part of the direction's eigenvalue, per unit of α.
+        target: The index of the fixed point that is approached; None if the flow runs away or
+            approaches none that is known.
+        time: The time that this takes, in units of α.
     """
 
     source: int
@@ -44,10 +44,11 @@ class Connection:
 
 
 def connections(flow: ExchangedFlow, points: Sequence[Found]) -> list[Connection]:
-    """Return where the flow goes from a small step along every unstable direction, both ways.
+    """Return the connections that begin with a small step along each unstable direction.
 
-    Of directions with equal rates some combinations are taken; steps that leave the states of
-    vectors are left out. A family is approached at any of its points.
+    Both signs of a direction are followed, and some combinations of directions with equal rates;
+    steps to states that vectors do not have are left out. A family is approached at any of its
+    points.
     """
     images = [flow.images(each.values) for each in points]
     owners = np.repeat(np.arange(len(points)), [len(each) for each in images])
@@ -95,7 +96,7 @@ def _departures(flow: ExchangedFlow, point: Found) -> Iterator[tuple[float, Floa
 
 
 def _kept_directions(flow: ExchangedFlow, point: Found, basis: Floats) -> Iterator[Floats]:
-    """Yield directions in a space of several that some exchange leaves alone, one per exchange."""
+    """Yield directions of a degenerate eigenspace that are the only ones a symmetry keeps."""
     orders, signs = flow.elements
     for number in point.stabiliser if basis.shape[1] > 1 else ():
         moved = signs[number][:, None] * basis[orders[number]]
@@ -112,9 +113,9 @@ def _arrival(
     continua: Mapping[int, Family],
     slowest: float,
 ) -> tuple[int | None, float]:
-    """Return the number of the fixed point that is approached, and when, per unit of α.
+    """Return the index of the fixed point that is approached, and the time α that this takes.
 
-    The flow is kept among states with the symmetries of the start, which rounding would leave.
+    The flow is projected on states with the symmetries of the start, which rounding would break.
     """
     every, owners = known
     symmetric = kept_projector(flow, start, _SYMMETRIC)

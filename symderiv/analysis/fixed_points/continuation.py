@@ -1,11 +1,11 @@
 r"""Fixed points followed in one parameter, through folds and branch points.
 
-Where the number of unstable directions changes, the place is found by bisection and said to be
+Where the number of unstable directions changes, the point is located and classified as
 
-* a *Hopf* point, if a pair of complex eigenvalues crosses the imaginary axis;
-* a *fold*, if the derivative by the parameter is not in the range of the Jacobian;
-* a *pitchfork* or a *transcritical* point otherwise, by the branches that leave it: along
-  :math:`\pm\varepsilon` they have the parameter on the same side or on both sides.
+* a *Hopf* point, if a pair of complex eigenvalues crosses the imaginary axis; * a *fold*, if the
+derivative by the parameter is not in the range of the Jacobian; * a *pitchfork* or a
+*transcritical* point otherwise, according to the branches that leave it: along
+:math:`\pm\varepsilon` they have the parameter on the same side or on both sides.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _OUTSIDE, _SYMMETRIC = -1e-3, 1e-4
 
 @dataclass(frozen=True)
 class Bifurcation:
-    """A place on a branch at which the number of unstable directions changes.
+    """A point of a branch at which the number of unstable directions changes.
 
     Attributes:
-        kind: "fold", "pitchfork", "transcritical" or "hopf"; "branch point" where no branch that
-            leaves it was found.
-        parameter: Its value.
+        kind: "fold", "pitchfork", "transcritical" or "hopf"; "branch point" if no branch was found
+            that leaves it.
+        parameter: The value of the parameter.
         values: Coordinates.
         frequency: The frequency of a Hopf point, per unit of the flow; else 0.
     """
@@ -55,13 +55,13 @@ class FixedPointBranch:
     """A curve of fixed points.
 
     Attributes:
-        parameter: Its values along the curve, shape (p,).
+        parameter: The values of the parameter along the curve, shape (p,).
         values: Coordinates, shape (p, n).
         index: Numbers of unstable directions, shape (p,).
         bifurcations: The bifurcations on the branch.
-        ends: Why it ends at its first and at its last point: "range", "runs away", "stalls",
-            "closed", or "bifurcation", also where an image of the curve would follow; "no vectors"
-            where no vectors have such overlaps any more.
+        ends: Why the curve ends at its first and at its last point: "range", "runs away", "stalls",
+            "closed", or "bifurcation", also if an image of the curve would follow; "no vectors" if
+            no vectors have the overlaps beyond it.
     """
 
     parameter: Floats
@@ -73,12 +73,12 @@ class FixedPointBranch:
 
 @dataclass(frozen=True)
 class Parameters:
-    """A flow with parameters.
+    """A flow that depends on parameters.
 
     Attributes:
-        flow: The flow at one value of each.
-        at: The packed constants at values of all, and the learning rate.
-        ends: Least and largest value of each.
+        flow: The flow at one value of each parameter.
+        at: A function from values of all parameters to the packed constants and the learning rate.
+        ends: The range of each parameter.
     """
 
     flow: ExchangedFlow
@@ -86,12 +86,12 @@ class Parameters:
     ends: Sequence[tuple[float, float]]
 
     def values(self, levels: Floats) -> Floats:
-        """Return the parameters at levels between 0 and 1."""
+        """Return the values of parameters that have levels between 0 and 1 in their ranges."""
         low, high = np.array(self.ends).T
         return np.asarray(low + (high - low) * levels)
 
     def levels(self, values: Floats | float) -> Floats:
-        """Return the levels of values of the parameters."""
+        """Return the levels of parameters, from 0 to 1 in their ranges, with given values."""
         low, high = np.array(self.ends).T
         return np.asarray((values - low) / (high - low))
 
@@ -112,14 +112,14 @@ class OneParameter(Parameters, CurveEquations):
         return float(self.values(u[-1:])[0])
 
     def slopes(self, u: Floats) -> Floats:
-        """Return the derivatives by u, shape (n, n + 1)."""
+        """Return the derivatives of the rates by u, shape (n, n + 1)."""
         return differences(self.rates, u, _SLOPE_STEP)
 
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
         return self.rates(u), self.slopes(u)
 
     def settled(self, u: Floats, size: float) -> bool:
-        # at branch points steps do not become small, but rates do
+        # at branch points steps need not become small, but rates do
         large = self.size(u)
         return bool(np.max(np.abs(self.rates(u))) < 1e-13 * large and size < 1e-4 * large)
 
@@ -131,13 +131,13 @@ class OneParameter(Parameters, CurveEquations):
 class LargestRate:
     """The largest rate of a fixed point as a function of the parameter, per unit of α.
 
-    The point is followed by Newton's method at one value of the parameter after the other.
+    The fixed point is followed by Newton's method from one value of the parameter to the next.
 
     Args:
         flow, at: As in :func:`followed`.
         start: A fixed point.
-        begin: The value of the parameter there.
-        ends: Least and largest value.
+        begin: The value of the parameter at this fixed point.
+        ends: The range of the parameter.
     """
 
     _SHARE = 1 / 48
@@ -154,7 +154,7 @@ class LargestRate:
         self._known = {float(self._problem.levels(begin)[0]): start}
 
     def point(self, value: float) -> Floats | None:
-        """Return the fixed point at a value; None where the branch has ended before."""
+        """Return the fixed point at a value; None if the branch ends before."""
         problem, known = self._problem, self._known
         goal = float(problem.levels(value)[0])
         while True:
@@ -170,7 +170,7 @@ class LargestRate:
             known[there] = corrected[:-1]
 
     def __call__(self, value: float) -> float:
-        """Return the largest real part of the eigenvalues, not a number behind an end."""
+        """Return the largest real part of the eigenvalues; NaN beyond the end of the branch."""
         point = self.point(value)
         if point is None:
             return float("nan")
@@ -181,7 +181,7 @@ class LargestRate:
 
 @dataclass
 class _Curve:
-    """A branch while it is followed."""
+    """A part of a branch while it is being followed."""
 
     points: list[Floats]
     index: list[int]
@@ -198,14 +198,14 @@ def followed(
     begin: float,
     ends: tuple[float, float],
 ) -> list[FixedPointBranch]:
-    """Return the branches through fixed points, and those that branch off from them.
+    """Return the branches through fixed points, and those that bifurcate from them.
 
     Args:
         flow: The flow at one value of the parameter; its symmetries are those at all values.
-        at: Packed constants at a value of the parameter, and the learning rate.
+        at: A function from the parameter's value to the packed constants and the learning rate.
         starts: Fixed points at ``begin``.
         begin: A value of the parameter within its ends.
-        ends: Least and largest value.
+        ends: The range of the parameter.
     """
     problem = OneParameter(flow, at, [ends])
     waiting: list[tuple[Floats, Floats | None]] = [
@@ -225,7 +225,7 @@ def followed(
         elif direction is None:
             other = _walked(problem, start, -tangent, known)
         else:
-            # where it left another
+            # the branch begins where it left another one
             other = _Curve([start, start - direction], one.index[:1] * 2, known, end="bifurcation")
         branches.append(_joined(problem, one, other))
         for curve in (one, other):
@@ -244,7 +244,7 @@ def _joined(problem: OneParameter, one: _Curve, other: _Curve) -> FixedPointBran
 def _walked(
     problem: OneParameter, start: Floats, tangent: Floats, known: Sequence[Bifurcation]
 ) -> _Curve:
-    """Return what is reached by steps from a fixed point in one direction."""
+    """Return the curve that is followed from a fixed point in one direction."""
     curve = _Curve([start], [problem.unstable(start)], known)
     u, begun = start, tangent
     for reached, bent, step in problem.steps(start, tangent, _PACE):
@@ -256,7 +256,8 @@ def _walked(
             return curve
         vertex = _vertex(problem, u, reached) if tangent[-1] * bent[-1] < 0 else None
         if vertex is not None:
-            # what follows is an image of what came before; the branch that it leaves lists it
+            # the rest is an image of the part so far; the bifurcation is listed by the branch
+            # crossed here
             curve.starts += _through(problem, vertex)
             curve.points.append(vertex)
             curve.index.append(curve.index[-1])
@@ -277,10 +278,10 @@ def _walked(
 
 
 def _vertex(problem: OneParameter, before: Floats, after: Floats) -> Floats | None:
-    """Return the point between two at which a branch is turned into itself by a symmetry.
+    """Return the point between two at which a symmetry maps a branch onto itself.
 
-    There the symmetry keeps the point and turns the direction around, so that what distinguishes a
-    point from its image vanishes and comes back with the other sign.
+    There the symmetry keeps the point and reverses the direction, so that the difference of a point
+    and its image changes its sign.
     """
     own, other = (each[:-1] - problem.flow.images(each[:-1]) for each in (before, after))
     sizes, other_sizes = (np.linalg.norm(each, axis=1) for each in (own, other))
@@ -296,14 +297,14 @@ def _vertex(problem: OneParameter, before: Floats, after: Floats) -> Floats | No
             if near is not None:
                 image = problem.flow.images(near[:-1])[n]
                 fixed.append(np.append((near[:-1] + image) / 2, near[-1]))
-        # what the symmetry keeps is even in the distance
+        # the part that the symmetry keeps is even in the distance: extrapolate to distance zero
         if len(fixed) == 2:
             return np.asarray((4 * fixed[0] - fixed[1]) / 3)
     return None
 
 
 def _through(problem: OneParameter, vertex: Floats) -> Iterator[tuple[Floats, None]]:
-    """Yield a fixed point beside a vertex on the branch that its symmetries keep."""
+    """Yield a fixed point near a vertex on the branch that has the vertex's symmetry."""
     for away in (_AWAY, -_AWAY):
         level = vertex[-1] + away
         beside = problem.at_parameter(vertex[:-1], level)
@@ -318,7 +319,7 @@ def _add(
     u: Floats,
     tangent: Floats,
 ) -> None:
-    """Add a point, and the bifurcation before it if the index changed."""
+    """Add a point to a curve, and the bifurcations before it if the index changed."""
     index = problem.unstable(u)
     for ends in _separated(problem, (curve.points[-1], u), (curve.index[-1], index), tangent):
         _cross(problem, curve, ends, tangent)
@@ -330,10 +331,10 @@ def _add(
 def _separated(
     problem: OneParameter, ends: tuple[Floats, Floats], index: tuple[int, int], tangent: Floats
 ) -> list[tuple[Floats, Floats]]:
-    """Return pieces between two points of a curve, each with one bifurcation in it.
+    """Return pieces of a curve between two points that contain one bifurcation each.
 
-    Pieces in which several directions become stable or unstable are halved until they do so apart
-    from each other or are as short as a thousandth.
+    Pieces in which several directions become stable or unstable are halved until each has one, or
+    is too short to be divided.
     """
     if index[0] == index[1]:
         return []
@@ -353,7 +354,7 @@ def _separated(
 def _cross(
     problem: OneParameter, curve: _Curve, ends: tuple[Floats, Floats], tangent: Floats
 ) -> None:
-    """Add the bifurcation between two points of a curve, and where branches leave it."""
+    """Add the bifurcation between two points of a curve, and starts on the branches there."""
     u = located(problem, curve.index[-1], ends, tangent)
     curve.points.append(u)
     curve.index.append(curve.index[-1])
@@ -368,7 +369,7 @@ def _cross(
 def located(
     problem: OneParameter, before: int, ends: tuple[Floats, Floats], tangent: Floats
 ) -> Floats:
-    """Return where between two points a rate crosses zero; their middle if that is not found."""
+    """Return the point between two at which a rate crosses zero, or their middle if it fails."""
     low, high = ends
     for _ in range(3):
         middle = problem.between(low, high, 0.5, tangent)
@@ -386,7 +387,7 @@ def located(
 
 
 def frame_of(flow: ExchangedFlow, values: Floats) -> Floats:
-    """Return an orthonormal basis of the states with the symmetries of one, shape (n, m)."""
+    """Return an orthonormal basis, shape (n, m), of states with the symmetries of a given one."""
     projector = kept_projector(flow, values, _SYMMETRIC)
     sizes, vectors = np.linalg.eigh((projector + projector.T) / 2)
     return np.asarray(vectors[:, sizes > 0.5])
@@ -394,28 +395,29 @@ def frame_of(flow: ExchangedFlow, values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class SingularPoints:
-    r"""Fixed points with an eigenvalue on the imaginary axis, by coordinates in a frame of their
-    symmetry and parameters behind them.
+    r"""Equations of fixed points with an eigenvalue on the imaginary axis.
 
-    Besides the rates the real part of an eigenvalue of the whole Jacobian J vanishes, of which the
-    derivatives are those of :math:`w^T J v/(w^T v)` with its eigenvectors. Where a branch of less
-    symmetry leaves, these equations are regular, and so they are at folds and at Hopf points.
+    The unknowns are coordinates in a frame of states with one symmetry, followed by parameters.
+
+    Besides the rates, the real part of an eigenvalue of the full Jacobian J vanishes. Its
+    derivatives are those of :math:`w^T J v/(w^T v)` with the eigenvectors w and v held fixed. These
+    equations are regular at symmetry-breaking bifurcations, at folds and at Hopf points.
 
     Attributes:
-        rates: The rates of all coordinates, by these and the parameters behind them.
-        frame: Shape (n, m).
+        rates: A function from all coordinates, followed by the parameters, to the rates.
+        frame: Orthonormal basis of the states with the symmetry, shape (n, m).
     """
 
     rates: Callable[[Floats], Floats]
     frame: Floats
 
     def whole(self, u: Floats) -> Floats:
-        """Return all coordinates, and the parameters behind them."""
+        """Return all coordinates, followed by the parameters, for coordinates in the frame."""
         n = self.frame.shape[1]
         return np.append(self.frame @ u[:n], u[n:])
 
     def inside(self, whole: Floats) -> Floats:
-        """Return coordinates in the frame, and the parameters behind them."""
+        """Return coordinates in the frame, followed by the parameters, for all coordinates."""
         n = len(self.frame)
         return np.append(self.frame.T @ whole[:n], whole[n:])
 
@@ -424,8 +426,9 @@ class SingularPoints:
         return differences(self.rates, whole, _SLOPE_STEP)
 
     def crossing(self, slopes: Floats) -> tuple[complex, Floats, Floats]:
-        """Return the eigenvalue that is nearest to the imaginary axis, and its eigenvectors, whose
-        product is one.
+        """Return the eigenvalue nearest to the imaginary axis, with left and right eigenvectors.
+
+        The product of the two is one.
         """
         rates, left, right = eig(slopes[:, : len(self.frame)], left=True)
         nearest = int(np.argmin(np.abs(rates.real)))
@@ -433,7 +436,7 @@ class SingularPoints:
         return complex(rates[nearest]), own / (own @ other), other
 
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
-        """Return what vanishes, shape (m + 1,), and its derivatives by u."""
+        """Return the residuals, shape (m + 1,), and their derivatives by u."""
         whole, (n, m) = self.whole(u), self.frame.shape
         slopes = self.slopes(whole)
         if not np.all(np.isfinite(slopes)):
@@ -442,7 +445,7 @@ class SingularPoints:
         axes = np.array([right.real, right.imag])
 
         def turned(at: Floats) -> Floats:
-            """Return the real part of w^T J v."""
+            """Return the real part of w^T J v at other unknowns, w and v being fixed."""
             here = self.whole(at)
             along = differences(
                 lambda e: self.rates(np.append(here[:n] + e @ axes, here[n:])),
@@ -457,7 +460,7 @@ class SingularPoints:
 
 
 def _told_apart(problem: OneParameter, curve: _Curve, u: Floats) -> Bifurcation:
-    """Return which kind a bifurcation is; branches that leave it wait in ``curve.starts``."""
+    """Return the bifurcation with its kind; add starts on branches there to ``curve.starts``."""
     value = problem.value(u)
     slopes = problem.slopes(u)
     rates = np.linalg.eigvals(slopes[:, :-1])
@@ -484,7 +487,7 @@ def _told_apart(problem: OneParameter, curve: _Curve, u: Floats) -> Bifurcation:
 
 
 def _directions(kernel: Floats) -> Iterator[Floats]:
-    """Yield the directions of a kernel, and some between where it has several."""
+    """Yield the basis vectors of a kernel, and some random combinations if there are several."""
     yield from kernel
     if len(kernel) > 1:
         random = np.random.default_rng(5)
@@ -493,7 +496,7 @@ def _directions(kernel: Floats) -> Iterator[Floats]:
 
 
 def _left(problem: OneParameter, u: Floats, direction: Floats) -> Iterator[Floats]:
-    """Yield the fixed point a little way along a direction, if it is on another branch."""
+    """Yield the fixed point displaced a little along a direction, if it is on another branch."""
     across = np.append(direction, 0.0)
     for away in (_AWAY, _AWAY / 8):
         displaced = problem.corrected(u + away * across, across, float(across @ u) + away)
@@ -522,7 +525,7 @@ def _contains(problem: OneParameter, branch: FixedPointBranch, u: Floats) -> boo
         ends = problem.levels(parameter[n : n + 2])
         across = np.append(branch.values[n + 1] - branch.values[n], ends[1] - ends[0])
         across /= max(float(np.linalg.norm(across)), 1e-300)
-        # across the branch and not at one value of the parameter, which fails where it turns
+        # Newton's method across the branch, because at fixed parameter it fails near folds
         on_branch = problem.corrected(np.append(guess, u[-1]), across, float(across @ image))
         size = 1 + np.max(np.abs(image))
         if on_branch is not None and np.max(np.abs(on_branch - image)) < _SAME * size:

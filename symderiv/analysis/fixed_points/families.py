@@ -1,10 +1,10 @@
-"""Families of fixed points: continua, each found once, with its dimension and its extent.
+"""Families of fixed points: continua, each listed once, with its dimension and its extent.
 
-At a fixed point of a family some directions are neutral and lead to further fixed points. Steps of
-a finite size along them, corrected by Newton's method, tell these from directions that are neutral
-to first order only: how many independent ones there are is the dimension. Two points are of one
-family if such steps lead from one to the other or to an image of it. All steps are taken by
-:class:`.VectorStates`, so that they end where vectors end.
+At a fixed point of a family some directions are neutral and lead to further fixed points. Finite
+steps along them, corrected by Newton's method, distinguish these from directions that are neutral
+to first order only; the number of independent ones is the dimension. Two points are of one family
+if such steps lead from one to the other or to an image of it. All steps are made in
+:class:`.VectorStates`, so that they do not leave the states that vectors have.
 """
 
 from __future__ import annotations
@@ -21,40 +21,42 @@ from symderiv.analysis.fixed_points.vector_states import VectorStates, slopes_in
 
 Floats = npt.NDArray[np.float64]
 
-# Of the largest singular value: of slopes, below which a direction is neutral, and of what it
-# moves, above which it moves order parameters.
+# Relative singular values: of the slopes, below which a direction is neutral, and of the
+# derivatives of order parameters, above which it moves these.
 _KERNEL, _MOVES = 1e-4, 1e-4
-# The step that tells a family from what is neutral to first order, and how many random ones are
-# tried for each direction.
+# The length of steps that distinguish a family from directions neutral to first order only, and the
+# number of random ones for each direction.
 _STEP, _TRIED = 0.02, 3
-# Newton's method may change a step, and the directions of many, by this factor.
+# Newton's method may change the length of a step by this factor at most; also the smallest singular
+# value of unit steps that span a family.
 _TURNED = 0.2
-# Steps along a family: the longest, beside the state, the shortest, and the most of them.
+# Steps along a family: the longest, relative to the state, the shortest, and their largest number.
 _LONGEST, _SHORTEST, _WALK = 0.3, 1e-6, 300
-# Random directions that are tried beside the one uphill, and the slope that is no longer uphill.
+# Number of random directions tried beside the gradient, and the gradient that counts as zero.
 _ASIDE, _FLAT = 6, 1e-4
-# Order parameters that count as infinite, and numbers of a state beyond which no step goes.
+# Order parameters that count as infinite, and unknowns of a state beyond which steps end.
 _LARGE, _FAR = 20.0, 1e3
-# Two states, beside their size, are one; a way to a goal comes nearer by this part of each step.
+# Relative distance below which two states are the same; the least progress towards a goal in a
+# step.
 _SAME, _NEARER = 1e-5, 1e-3
-# Images under exchanges of units: those that steps are made towards, and the most that are counted.
+# Numbers of images under symmetries: those towards which steps are made, and those counted at most.
 _IMAGES, _MOST_IMAGES = 12, 48
-# How far from it a point on an edge is found again, and what degenerate roots are off.
+# Largest relative distances: of a point found again on an edge, and of degenerate roots.
 _NEAR, _LOOSE = 1e-2, 1e-2
-# Errors of differences, beside which rates are told from zero.
+# Rates within so many errors of the slopes cannot be distinguished from zero.
 _UNSURE = 10.0
 
 
 @dataclass(frozen=True)
 class Family(Found):
-    """Fixed points that neutral directions connect, as the one of them with most symmetries.
+    """A continuum of fixed points, represented by its member with most symmetries.
 
     Attributes:
-        eigenvalues: One zero for each dimension, then those across the family.
-        states: How its states are numbered.
-        z: The numbers of one that the others are reached from.
-        along: The directions that stay inside, in these numbers, orthonormal columns.
-        members: The points of it that were found.
+        eigenvalues: The eigenvalues across the family, and a zero for each dimension.
+        states: The parametrisation of states near it.
+        z: The unknowns of the member from which the others are reached.
+        along: Directions within the family, as orthonormal columns in these unknowns.
+        members: The fixed points that were found in it.
     """
 
     states: VectorStates = field(kw_only=True)
@@ -79,7 +81,7 @@ class Family(Found):
         return any(_reaches(states, z, along, images[n], close) for n in nearest)
 
     def passes(self, values: Floats, close: float) -> bool:
-        """Return whether a point of the family is near a state that is still."""
+        """Return whether a member of the family is near a state whose rates are small."""
         flow = self.states.flow
         states, start = VectorStates.of(flow, flow.inside(values))
         z = states.settled(start)
@@ -90,15 +92,14 @@ class Family(Found):
         return bool(near) and self.leads_to(there, close)
 
     def extent(self, observed: Floats) -> tuple[Floats, Floats]:
-        """Return the least and the largest value of each of some numbers on the family, infinite
-        where it goes on.
+        """Return the least and largest values, perhaps infinite, of observables on the family.
 
         Args:
-            observed: What coordinates are multiplied by, shape (m, n).
+            observed: Coefficients of the coordinates, shape (m, n).
         """
         random = np.random.default_rng(19)
         states, starts = self.states, [self.z]
-        # what symmetries keep least or largest at the state itself is not at those beside it
+        # by symmetry, the state itself may be a saddle of an observable: start beside it too
         aside = self.along @ random.standard_normal(self.dimension)
         for sign in (1.0, -1.0):
             beside = _stepped(states, self.z, sign * _STEP * aside)
@@ -113,7 +114,7 @@ class Family(Found):
 
 
 def _reaches(states: VectorStates, z: Floats, inside: Floats, goal: Floats, close: float) -> bool:
-    """Return whether steps among fixed points lead from one to another."""
+    """Return whether steps among fixed points lead from one state to another."""
     for _ in range(_WALK):
         there = states.near(z, goal)
         if there is None:
@@ -133,7 +134,7 @@ def _reaches(states: VectorStates, z: Floats, inside: Floats, goal: Floats, clos
 
 
 def _end(states: VectorStates, z: Floats, inside: Floats, weights: Floats) -> float:
-    """Return the largest value that steps uphill among fixed points lead to."""
+    """Return the largest value of an observable that uphill steps among fixed points reach."""
     longest, random = _STEP, np.random.default_rng(17)
 
     def height(x: Floats) -> float:
@@ -145,7 +146,7 @@ def _end(states: VectorStates, z: Floats, inside: Floats, weights: Floats) -> fl
         size = np.linalg.norm(uphill)
         if size < _FLAT:
             break
-        # where one number is at its end, others may not be
+        # where the gradient leads no further, directions beside it may
         aside = random.standard_normal((_ASIDE * (inside.shape[1] > 1), inside.shape[1]))
         ways = [uphill / size, *(uphill / size + inside @ each for each in aside)]
         steps = (_stepped(states, z, longest * way, height) for way in ways)
@@ -161,8 +162,9 @@ def _end(states: VectorStates, z: Floats, inside: Floats, weights: Floats) -> fl
 
 
 def _tangent(states: VectorStates, z: Floats) -> tuple[Floats, Floats]:
-    """Return directions of numbers in which rates do not change and coordinates do, and the
-    coordinates that they move, both as orthonormal columns.
+    """Return neutral directions that move coordinates, and the coordinates that they move.
+
+    Both are orthonormal columns; the former are in the unknowns of states.
     """
     with np.errstate(all="ignore"):
         slopes, moved = states.slopes(z), states.moved(z)
@@ -196,8 +198,9 @@ def _stepped(
 
 
 def _along(states: VectorStates, z: Floats) -> Floats:
-    """Return the directions in which steps of a finite size stay among fixed points, orthonormal
-    columns: those in which rates change by the square of a step are no directions of a family.
+    """Return the directions in which finite steps lead to fixed points, as orthonormal columns.
+
+    Directions in which rates change with the square of a step are not among them.
     """
     inside, _ = _tangent(states, z)
     here, ways = states.values(z), []
@@ -219,7 +222,7 @@ def _along(states: VectorStates, z: Floats) -> Floats:
 
 
 def _carried(inside: Floats, before: Floats) -> Floats:
-    """Return the part of neutral directions that is nearest to directions of a family nearby."""
+    """Return the neutral directions nearest to given directions of the family at a state nearby."""
     left, sizes, _ = np.linalg.svd(inside @ (inside.T @ before), full_matrices=False)
     return np.asarray(left[:, sizes > 0.5])
 
@@ -227,10 +230,13 @@ def _carried(inside: Floats, before: Floats) -> Floats:
 def families(
     flow: UnitFlow, level: Callable[[Floats], float], points: Sequence[Found]
 ) -> list[Found]:
-    """Return points with families in place of their members, which have one error, ``level``.
+    """Return fixed points with families in place of their members.
 
-    Where rates have a kink on the edge of the states that vectors have, points are looked at inside
-    of it, and those without vectors are left out: the equations say nothing of them.
+    All members of a family have one error, ``level``.
+
+    If rates have a kink on the edge of the cone of states that vectors have, derivatives of points
+    there are taken from inside, and points without vectors are left out: the equations do not hold
+    for them.
     """
     known = list(points) if flow.smooth else _with_vectors(flow, points)
     starts = [
@@ -238,7 +244,7 @@ def families(
         for number, point in enumerate(known)
         if point.neutral or point.slopes is None
     ]
-    # those of vectors, and of more directions, first: others lie on their edge, or beyond
+    # families of states of vectors, and of more dimensions, come first: others lie on their edges
     starts.sort(
         key=lambda each: (_rank(each[1].states) >= 0, each[1].dimension, _rank(each[1].states)),
         reverse=True,
@@ -262,7 +268,7 @@ def families(
 
 
 def _begun(flow: UnitFlow, point: Found) -> Family:
-    """Return the family through a point, of dimension 0 if there is none."""
+    """Return the family through a point; its dimension is 0 if the point is isolated."""
     states, start = VectorStates.of(flow, point.values)
     z = states.settled(start)
     along = np.zeros((start.size, 0)) if z is None else _along(states, z)
@@ -273,10 +279,12 @@ def _begun(flow: UnitFlow, point: Found) -> Family:
 
 
 def _one(family: Family, other: Family) -> bool:
-    """Return whether two families are one: all rates across them are the same, as of what no
-    exchange of units, but a rotation takes to each other; or steps lead to a point of the other.
+    """Return whether two families are the same.
+
+    They are if all rates across them are equal, as for images under rotations that no exchange of
+    units makes, or if steps from one lead to a point of the other.
     """
-    # where more directions are neutral, a root is known to the root of rounding
+    # with further neutral directions, a root is known to the square root of rounding only
     degenerate = not other.dimension or other.neutral > other.dimension
     if family.dimension == other.dimension and not (family.slopes is None or other.slopes is None):
         ends = [np.sort(each.eigenvalues.real) for each in (family, other)]
@@ -292,8 +300,9 @@ def _rank(states: VectorStates) -> int:
 def _eigenvalues(
     states: VectorStates, z: Floats, along: Floats, point: Found
 ) -> npt.NDArray[np.complex128]:
-    """Return the eigenvalues of a point of a family: a zero for each dimension, and those across,
-    which are zero where they cannot be told from it.
+    """Return the eigenvalues of a point of a family: those across it, and a zero per dimension.
+
+    Those across are zero where they cannot be distinguished from it.
     """
     if point.slopes is None:
         return point.eigenvalues
@@ -305,12 +314,12 @@ def _eigenvalues(
 
 
 def _represented(family: Family, members: Sequence[Found]) -> Family:
-    """Return a family as its member with most symmetries, if possible one that vectors have."""
+    """Return a family represented by its member with most symmetries, if possible of vectors."""
     flow = family.states.flow
     real = [each for each in members if flow.physical(each.values)] or members
     for chosen in sorted(real, key=lambda each: each.orbit):
         states, start = VectorStates.of(flow, chosen.values)
-        # others lie on an edge
+        # members of lower rank lie on an edge
         if _rank(states) == _rank(family.states):
             along = _along(states, start)
             if along.shape[1] == family.dimension:
@@ -329,7 +338,7 @@ def _represented(family: Family, members: Sequence[Found]) -> Family:
 
 
 def _with_vectors(flow: UnitFlow, points: Sequence[Found]) -> list[Found]:
-    """Return the points of vectors, with derivatives from inside where there are no others."""
+    """Return the points that vectors have, with derivatives from inside where rates have kinks."""
     known: list[Found] = []
     for point in points:
         if flow.physical(point.values) and flow.differentiable(point.values):
@@ -350,7 +359,7 @@ def _with_vectors(flow: UnitFlow, points: Sequence[Found]) -> list[Found]:
 
 
 def _inside(flow: UnitFlow, values: Floats) -> Found:
-    """Return what is known of a fixed point on the edge."""
+    """Return a fixed point on the edge, with derivatives from inside."""
     chosen, orbit, stabiliser = flow.canonical(values)
     residual = float(np.max(np.abs(flow.slope(chosen))))
     measured = slopes_inside(flow, chosen)

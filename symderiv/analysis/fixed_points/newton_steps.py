@@ -1,7 +1,8 @@
-"""Newton's method, as everything that looks for fixed points and branches uses it.
+"""Newton's method, as it is used by all searches for fixed points and branches.
 
-Steps are the shortest ones that remove what is left, so that they exist where the Jacobian loses
-rank: along neutral directions, at branch points, and for curves, which have an unknown more.
+Steps are the shortest ones that remove the linearised residual, so that they exist where the
+Jacobian is singular or not square: along neutral directions, at branch points, and for curves,
+which have one more unknown than equations.
 """
 
 from __future__ import annotations
@@ -25,18 +26,19 @@ def newton(
     *,
     smallest: float = _SMALLEST,
 ) -> tuple[Floats, float, int] | None:
-    """Return where steps lead, the size of the last one, and how many there were.
+    """Return the end of Newton's iteration, the size of its last step, and the number of steps.
 
     Args:
-        equations: What vanishes, shape (m,), and its derivatives, shape (m, n); not a number
-            where nothing may be looked for.
+        equations: A function to the residuals, shape (m,), and their derivatives, shape (m, n); NaN
+            where no root is wanted.
         start: Where the steps begin, shape (n,).
-        rounds: The most steps, at least one.
-        small: The size of a step, relative to one plus the largest coordinate, that ends them.
+        rounds: The largest number of steps, at least one.
+        small: The size of a step, relative to one plus the largest coordinate, that ends the
+            iteration.
         smallest: Singular values below this share of the largest one count as zero.
 
     Returns:
-        None where a number does not exist.
+        The three, or None if a residual or a derivative is not finite.
     """
     point, size, count = start, np.inf, 0
     while count < rounds:
@@ -57,21 +59,22 @@ def root_near(
     start: Floats,
     needless: Callable[[Floats], bool] = lambda _: False,
 ) -> Floats | None:
-    """Return where SciPy's root finder and two of these steps lead to, None if they cannot.
+    """Return the root that SciPy's root finder and two Newton steps reach; None if they fail.
 
     Args:
-        rates: What vanishes, shape (n,).
-        slopes: Its derivatives, shape (n, n).
+        rates: A function to the residuals, shape (n,).
+        slopes: A function to their derivatives, shape (n, n).
         start: Where the root finder begins, shape (n,).
-        needless: Whether a place that the root finder leads to is of no interest.
+        needless: A function that says whether the root finder's result is of no interest.
     """
-    # half a second, which nobody waits for who needs no search
+    # here, because it takes half a second to load
     from scipy.optimize import root
 
     with np.errstate(all="ignore"):
         if not np.all(np.isfinite(rates(start))):
             return None
-        # differences of first order lead near enough for steps that are exact
+        # the root finder's Jacobian, from first-order differences, leads near enough for exact
+        # steps
         most = 200 * (start.size + 1)
         reached = root(rates, start, options={"xtol": 1e-13, "maxfev": most}).x
         if needless(reached):

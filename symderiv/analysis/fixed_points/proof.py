@@ -1,9 +1,9 @@
-"""Fixed points in balls: existence, uniqueness and the index proved; or to many digits by mpmath.
+"""Fixed points proved in balls (existence, uniqueness, index), or to many digits by mpmath.
 
-What is proved are equations as lists of operations, of any rule or system. Over balls these enclose
-the rates of all states in a box, and over power series of length two their derivatives, so that
-Krawczyk's operator needs no other source of slopes. Equations with a quadrature, or with a
-comparison that depends on the state, are no such lists: their fixed points are found, not proved.
+Proofs work on equations as lists of operations, of any rule or system. Evaluated in balls these
+enclose the rates of all states in a box, and in power series of length two their derivatives, so
+that Krawczyk's operator needs no other source of slopes. Equations with a quadrature, or with a
+comparison that depends on the state, are not such lists: their fixed points are found, not proved.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _ROUNDS = 200
 
 @dataclass(frozen=True)
 class Proof:
-    """A fixed point in balls, each of which holds exactly one value.
+    """A proved fixed point: balls that contain exactly one.
 
     Attributes:
-        values: Coordinates.
+        values: Coordinates of the fixed point.
         eigenvalues: The eigenvalues of the Jacobian, complex.
-        observed: What is observed at the point.
+        observed: The observables at the fixed point.
     """
 
     values: list[arb]
@@ -42,22 +42,22 @@ class Proof:
 
     @property
     def index(self) -> int | None:
-        """Number of unstable directions; None where the sign of a rate is not proved."""
+        """The number of unstable directions; None if the sign of a rate is not proved."""
         return index_of(self.eigenvalues)
 
 
 def proved_point(
     rates: Operations, observables: Operations, values: Sequence[float], digits: int
 ) -> Proof:
-    """Return a box that holds exactly one fixed point, with all its eigenvalues.
+    """Return balls that contain exactly one fixed point, with all its eigenvalues.
 
     Args:
         rates, observables: Functions of the coordinates.
         values: The fixed point in doubles.
-        digits: How many digits it is to have.
+        digits: The number of digits of the balls.
 
     Raises:
-        ToleranceError: None could be enclosed.
+        ToleranceError: No fixed point could be enclosed.
     """
     bits = int(_BITS_PER_DIGIT * digits) + 60
     with working_bits(bits):
@@ -72,17 +72,18 @@ def polished(
     inverse: np.ndarray,
     digits: int,
 ) -> list[Any]:
-    """Return a fixed point with so many digits, by Newton's method with one fixed inverse of the
-    Jacobian in doubles: every round adds the digits that it has.
+    """Return a fixed point to so many digits, by Newton's method with a fixed inverse Jacobian.
+
+    With an inverse in doubles, every round adds the digits to which that is accurate.
 
     Args:
-        rates: Gives the rates of coordinates, in numbers of mpmath's context.
+        rates: A function from mpmath's context and coordinates in its numbers to their rates.
         values: The point in doubles.
-        inverse: That of the derivatives of these rates.
-        digits: How many there are to be.
+        inverse: The inverse of the Jacobian of these rates, in doubles.
+        digits: The number of digits.
 
     Raises:
-        ToleranceError: The rounds do not come to rest.
+        ToleranceError: The rounds do not converge.
     """
     with numbers(digits + 10, "mpmath") as mp:
         refined = [mp.mpf(float(x)) for x in values]

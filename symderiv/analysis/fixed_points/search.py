@@ -1,9 +1,9 @@
 """Fixed points of a flow, found by Newton's method from many starts and in symmetric subspaces.
 
-States that a group of exchanges leaves alone form a space that the flow does not leave, and so do
-states in which some students are one vector. In each of these spaces, and in the whole, SciPy's
-root finder starts from drawn, given and slow states of trajectories. What it finds is counted once
-for all its images under symmetries. Nothing here proves that no other fixed point exists.
+States that a group of symmetries keeps form an invariant space of the flow, and so do states in
+which some students coincide. In each of these spaces, and in the whole, SciPy's root finder starts
+from random states, given ones, and slow states of trajectories. A fixed point is counted once for
+all its images under symmetries. Nothing here proves that no other fixed point exists.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Jacobian = Callable[[Floats], Floats]
 
 _STILL = 1e-11
-# from further away two steps of Newton's method do not lead to a root
+# with larger residuals, two Newton steps do not reach a root
 _NEAR = 1e-2
 _LARGE = 1e4
 _PAIRS, _RUNS = 400, 4
@@ -34,17 +34,18 @@ _LOOSE = 2e-3
 
 @dataclass(frozen=True)
 class Found:
-    """A fixed point, one for all its images.
+    """A fixed point that was found; it stands for all its images under symmetries.
 
     Attributes:
-        values: Coordinates of the chosen image.
-        orbit: How many images it has.
-        stabiliser: Numbers of the symmetries that keep it.
-        residual: Largest rate that is left, in the unit of the flow.
-        slopes: The Jacobian in coordinates, in the unit of the flow; None where rates have no
-            derivatives.
-        eigenvalues: Its eigenvalues per unit of α, largest real part first.
-        resolved: Real parts below this share of the largest eigenvalue cannot be told from zero.
+        values: Coordinates of the canonical image.
+        orbit: The number of its images.
+        stabiliser: Indices of the symmetries that keep it.
+        residual: The largest rate there, in the unit of the flow.
+        slopes: The Jacobian in coordinates, in the unit of the flow; None if rates have no
+            derivatives there.
+        eigenvalues: The Jacobian's eigenvalues per unit of α, largest real part first.
+        resolved: Real parts below this share of the largest eigenvalue cannot be distinguished from
+            zero.
     """
 
     values: Floats
@@ -57,17 +58,17 @@ class Found:
 
     @property
     def neutral(self) -> int:
-        """Number of eigenvalues that cannot be told from the imaginary axis."""
+        """The number of eigenvalues that cannot be distinguished from the imaginary axis."""
         return int(np.sum(np.abs(self.eigenvalues.real) <= self._small))
 
     @property
     def index(self) -> int:
-        """Number of unstable directions."""
+        """The number of unstable directions."""
         return int(np.sum(self.eigenvalues.real > self._small))
 
     @property
     def slowest(self) -> float:
-        """The least rate, growing or decaying, that is not neutral."""
+        """The smallest rate, of growth or decay, that is not neutral."""
         sizes = np.abs(self.eigenvalues.real)
         most = np.max(sizes, initial=0.0) or np.inf
         return float(np.min(sizes[sizes > self._small], initial=most))
@@ -86,10 +87,12 @@ def found_points(
     """Return the fixed points that were found.
 
     Args:
-        flow: What vanishes.
-        jacobian: Its derivatives in coordinates, shape (n, n), in the unit of the flow.
-        given: States to start from, as coordinates.
-        starts: Drawn states in each invariant space; ten times as many in the whole.
+        flow: The flow.
+        jacobian: A function from coordinates to the Jacobian, shape (n, n), in the unit of the
+            flow.
+        given: Coordinates of states to start from.
+        starts: The number of random starts in each invariant space; the whole has ten times as
+            many.
     """
     drawn = [state[flow.place] for state in flow.samples(10 * starts, seed=1)]
     slow = [each for start in (*given, *drawn[:_RUNS]) for each in _slow_states(flow, start)]
@@ -107,16 +110,16 @@ def found_points(
 
 
 def _found(flow: ExchangedFlow, values: Floats, points: Sequence[Found]) -> bool:
-    """Return whether a root is one of those that are known."""
+    """Return whether a root is one of the known fixed points or an image of it."""
     return any(
-        # along a neutral direction a root is known to the square root of rounding
+        # along a neutral direction a root is known to the square root of rounding only
         flow.same(each.values, values, _LOOSE if each.neutral else SAME)
         for each in points
     )
 
 
 def measured(flow: ExchangedFlow, jacobian: Jacobian, values: Floats) -> Found | None:
-    """Return what is known of a fixed point, None where the flow is not smooth."""
+    """Return a fixed point with its Jacobian; None where the flow is not smooth."""
     chosen, orbit, stabiliser = flow.canonical(values)
     slopes = jacobian(chosen)
     if not np.all(np.isfinite(slopes)):
@@ -138,7 +141,7 @@ def root_in(
     start: Floats,
     known: Sequence[Found] = (),
 ) -> Floats | None:
-    """Return the root that is reached inside a space, None if there is none, or a known one."""
+    """Return the root that is reached inside a space; None if there is none or it is known."""
 
     def needless(reached: Floats) -> bool:
         values = basis @ reached
@@ -159,12 +162,12 @@ def root_in(
 
 
 def _residual(flow: ExchangedFlow, values: Floats) -> float:
-    """Return the largest rate in units of the numbers; not a number where there is none."""
+    """Return the largest rate relative to one plus the largest coordinate; NaN if undefined."""
     return float(np.max(np.abs(flow.slope(values))) / (1 + np.max(np.abs(values))))
 
 
 def _slow_states(flow: ExchangedFlow, start: Floats) -> Iterator[Floats]:
-    """Yield the states of a trajectory at which its rates are least for a while, and its end."""
+    """Yield the states of a trajectory whose largest rate is a local minimum, and its end."""
     times = np.concatenate([[0.0], np.geomspace(0.1, 1e4, 80)])
     with np.errstate(all="ignore"):
         try:
@@ -181,9 +184,10 @@ def _slow_states(flow: ExchangedFlow, start: Floats) -> Iterator[Floats]:
 
 
 def spaces_of(flow: ExchangedFlow) -> list[Floats]:
-    """Return bases of the whole and of all invariant spaces, shapes (n, m), largest m last.
+    """Return bases, shapes (n, m), of the whole and of invariant spaces, by increasing m.
 
-    Groups of exchanges are those that one or two of them generate.
+    These are the spaces that groups generated by one or two symmetries keep, also with some
+    students that coincide.
     """
     n = flow.place.size
     orders, signs = flow.elements
@@ -205,7 +209,7 @@ def spaces_of(flow: ExchangedFlow) -> list[Floats]:
                 continue
             projector = basis @ basis.T
             images = [m @ projector @ m.T for m in matrices]
-            # spaces that a symmetry takes to each other hold the same points
+            # spaces that a symmetry maps to each other have the same fixed points
             key = min(np.round(each, 6).__add__(0.0).tobytes() for each in images)
             bases.setdefault((key,), basis)
     return sorted(bases.values(), key=lambda basis: basis.shape[1])

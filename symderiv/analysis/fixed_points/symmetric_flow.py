@@ -1,9 +1,9 @@
 """The symmetric fixed point that a flow approaches, and the kinds of its eigenvectors.
 
-Permutations that leave a flow alone leave states alone whose entries are equal within orbits, and
-the flow stays in them. There a fixed point is approached by integrating and then found by SciPy's
-root finder; the Jacobian in all entries, by differences of eighth order, has eigenvectors that are
-symmetric or tell members of families apart.
+States whose entries are equal within the orbits of a flow's permutation symmetries are invariant
+under the flow. There a fixed point is approached by integration and then found by SciPy's root
+finder. The Jacobian in all entries, by differences of eighth order, has eigenvectors that are
+symmetric or distinguish members of families.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 _DURATIONS = tuple(10.0**n for n in range(1, 8))
 _NEAR, _LARGE = 0.05, 1e6
 _COINCIDING = 1e-3
-#: Largest rate at a fixed point, in units of the state.
+#: The largest rate at a fixed point, relative to the state.
 STILL = 1e-11
 
 
@@ -37,7 +37,7 @@ def integrated(
     duration: float,
     largest: float = _LARGE,
 ) -> Floats | None:
-    """Return where a flow without time ends; None if it leaves the numbers below ``largest``."""
+    """Return the end of an autonomous flow; None if it exceeds ``largest``."""
     from scipy.integrate import solve_ivp
 
     def away(_: float, y: Floats) -> float:
@@ -63,12 +63,12 @@ def integrated(
 
 @dataclass(frozen=True)
 class KindSpectrum:
-    """Eigenvalues of a Jacobian by what their directions tell apart.
+    """Eigenvalues of a Jacobian by the units that their directions distinguish.
 
     Attributes:
         eigenvalues: The eigenvalues by kind, "symmetric" or names of families, complex, largest
             real part first.
-        error: Largest difference found when the steps of differences are doubled.
+        error: The largest change of an eigenvalue when the steps of differences are doubled.
     """
 
     eigenvalues: dict[str, np.ndarray]
@@ -83,7 +83,7 @@ class KindSpectrum:
         return kind, largest[kind]
 
     def told(self, residual: float) -> dict[str, Any]:
-        """Return how the state is left, and the largest rate there, by their names in answers."""
+        """Return the escape's direction and rate with the spectrum, by their names in answers."""
         direction, rate = self.escape
         return {
             "unstable_eigenvalue": rate,
@@ -97,12 +97,12 @@ class KindSpectrum:
 
 @dataclass(frozen=True)
 class SymmetricFlow:
-    """A flow with the states in it whose entries are equal within orbits.
+    """A flow, restricted to states whose entries are equal within orbits.
 
     Attributes:
-        rates: The rates of a state, shape (n,); all entries move.
+        rates: A function from a state to its rates, shape (n,); all entries move.
         labels: The orbit of each entry, 0, 1, …; shape (n,).
-        begin: A state.
+        begin: The initial state.
         step: The step of differences.
     """
 
@@ -112,11 +112,11 @@ class SymmetricFlow:
     step: float = 4e-3
 
     def point(self, state: Floats) -> Floats:
-        """Return the means over orbits."""
+        """Return the means of a state's entries over orbits."""
         return np.asarray(np.bincount(self.labels, state) / np.bincount(self.labels))
 
     def slope(self, point: Floats) -> Floats:
-        """Return the rates of a point."""
+        """Return the rates of these means."""
         return self.point(self.rates(point[self.labels]))
 
     def residual(self, state: Floats) -> float:
@@ -124,7 +124,7 @@ class SymmetricFlow:
         return float(np.max(np.abs(self.rates(state))))
 
     def root(self, start: Floats, still: float = STILL) -> Floats | None:
-        """Return the state near a point at which all rates vanish, None if there is none."""
+        """Return the state near a point at which all rates vanish; None if there is none."""
         scale = 1e-3 + np.max(np.abs(start))
         zero = root_near(self.slope, lambda y: differences(self.slope, y, self.step), start)
         if zero is None or not np.max(np.abs(zero - start)) < _NEAR * scale:
@@ -138,15 +138,16 @@ class SymmetricFlow:
         durations: Sequence[float] = _DURATIONS,
         still: float = STILL,
     ) -> Floats | None:
-        """Return the state that is approached inside of symmetric states, None if there is none.
+        """Return the symmetric fixed point that the flow approaches; None if there is none.
 
-        Where members of a family approach each other, the state in which they are one vector is
-        taken: towards it the flow may be neutral, and no root finder would come near it.
+        If members of a family approach each other, the state in which they coincide is taken: the
+        flow towards it may be neutral, so that a root finder would not converge to it.
 
         Args:
-            coinciding: Orbits, with those as one that say of a state that members are one vector.
-            durations: Times at which a root is looked for nearby.
-            still: Largest rate there, in units of the state.
+            coinciding: A function from a state to orbits; those are merged that are equal when
+                nearly coinciding members do coincide.
+            durations: Times at which a root is searched near the state reached.
+            still: The largest rate of a root, relative to the state.
         """
         point, before = self.point(self.begin), 0.0
         for end in durations:
@@ -164,11 +165,11 @@ class SymmetricFlow:
         return None
 
     def spectrum(self, state: Floats, families: Mapping[str, Labels]) -> KindSpectrum:
-        """Return the eigenvalues of the Jacobian by what their directions tell apart.
+        """Return the eigenvalues of the Jacobian by the units that their directions distinguish.
 
         Args:
             state: A symmetric fixed point.
-            families: Orbits under permutations of a family's members, by name.
+            families: By name of a family, the orbits under permutations of its members.
 
         Raises:
             ToleranceError: The flow is not smooth there.
@@ -209,12 +210,13 @@ def symmetric_point(
     still: float = STILL,
     step: float = SymmetricFlow.step,
 ) -> tuple[Floats, KindSpectrum, float] | None:
-    """Return the symmetric fixed point that a flow approaches from its begin: coordinates, the
-    spectrum by kinds of units and the largest rate that is left; None if there is none.
+    """Return the symmetric fixed point that a flow approaches from its initial state.
+
+    The result is its coordinates, the spectrum by kinds of units and the largest rate, or None.
 
     Args:
         flow: The flow; rates are returned per unit of α.
-        durations, still: As in :meth:`SymmetricFlow.fixed_point`, in units of the flow.
+        durations, still: See :meth:`SymmetricFlow.fixed_point`; in units of the flow.
         step: The step of differences.
 
     Raises:
@@ -253,7 +255,7 @@ def differences(
     step: float | Floats,
     weights: Sequence[float] = _CENTRAL,
 ) -> Floats:
-    """Return a Jacobian by central differences, of order eight or with other weights."""
+    """Return a Jacobian by central differences, of order eight by default."""
     columns = []
     for shift in np.diag(np.broadcast_to(step, point.shape)):
         column: Any = 0.0

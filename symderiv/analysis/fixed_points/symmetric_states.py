@@ -1,4 +1,4 @@
-"""States of an invariant space, by as many numbers as it has dimensions."""
+"""States of an invariant space, given by the value of each class of equal coordinates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ Labels = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SymmetricStates:
-    """States in an invariant space, by as many numbers as it has dimensions.
+    """States of an invariant space, given by the value of each class of equal coordinates.
+
+    The coordinates of a class are equal up to signs in all states of the space.
 
     Attributes:
         flow: The flow in Q and R for one eigenvalue.
@@ -30,7 +32,7 @@ class SymmetricStates:
 
     @cached_property
     def classes(self) -> tuple[Labels, Floats]:
-        """The number of the class of every coordinate, -1 where it vanishes, and its sign."""
+        """The class of every coordinate, -1 for those that vanish, and its sign."""
         rows = self.basis @ self.basis.T
         labels, signs = np.full(len(rows), -1), np.ones(len(rows))
         for n in np.flatnonzero(np.max(np.abs(rows), axis=1) > 1e-9):
@@ -55,7 +57,7 @@ class SymmetricStates:
         return views["student_overlap"][..., 0], views["cross_overlap"][..., 0]
 
     def filled(self, numbers: Sequence[Any], zero: Any) -> tuple[npt.NDArray[Any], ...]:
-        """Return P and R with these numbers of classes."""
+        """Return P and R with these values of the classes."""
         labels, signs = self.classes
         one = np.array([*numbers, zero])
         every = np.where(signs > 0, one[labels], -one[labels])
@@ -66,14 +68,14 @@ class SymmetricStates:
         return np.array([int(np.argmax(self.classes[0] == n)) for n in range(self.size)])
 
     def numbers(self, values: Floats, inverse: Floats) -> Floats:
-        """Return the numbers of classes, of P and R, at coordinates of Q and R."""
+        """Return the values of the classes of P and R, for coordinates of Q and R."""
         Q, R = (values[each] for each in self.entries)
         in_P_and_R = values.copy()
         in_P_and_R[self.entries[0]] = Q - R @ inverse @ R.T
         return np.asarray(in_P_and_R[self.firsts()] * self.classes[1][self.firsts()])
 
     def values(self, numbers: Floats, inverse: Floats) -> Floats:
-        """Return the coordinates of Q and R at numbers of classes."""
+        """Return the coordinates of Q and R for values of the classes."""
         P, R = self.filled(list(numbers), 0.0)
         coordinates = np.empty(self.flow.place.size)
         coordinates[self.entries[0]] = P + R @ inverse @ R.T
@@ -82,14 +84,14 @@ class SymmetricStates:
 
     @cached_property
     def stabiliser(self) -> Labels:
-        """Numbers of the symmetries that leave every state of the space alone."""
+        """Indices of the symmetries that keep every state of the space."""
         orders, signs, *_ = self.flow.group
         moved = signs[:, :, None] * self.basis[orders]
         return np.flatnonzero(np.max(np.abs(moved - self.basis), axis=(1, 2)) < 1e-9)
 
     @property
     def one_vector(self) -> list[list[int]]:
-        """Students that are one vector in every state of the space, from 0."""
+        """Groups of students, from 0, that coincide in every state of the space."""
         labels = self.classes[0][self.entries[0]]
         merged: dict[int, list[int]] = {}
         for i in range(len(labels)):
@@ -104,7 +106,7 @@ class SymmetricStates:
 
     @cached_property
     def diagonal(self) -> Labels:
-        """Classes of the entries of P on its diagonal, shape (K,)."""
+        """Classes of the diagonal entries of P, shape (K,)."""
         return np.array(self.classes[0][np.diag(self.entries[0])])
 
     @cached_property
@@ -125,9 +127,10 @@ class SymmetricStates:
         return np.array(self.classes[0][place]), np.array(self.classes[1][place])
 
     def largest_of_orbit(self) -> tuple[int, list[int]]:
-        """Return a class and those that it may be taken not to be less than.
+        """Return a class, and others whose values may be assumed not to exceed its value.
 
-        Some symmetries exchange classes; of all images that with the largest number there is one.
+        Symmetries exchange these classes, so that one of all images of a state has its largest
+        value there.
         """
         orders, signs, *_ = self.flow.group
         labels, own = self.classes
@@ -147,7 +150,7 @@ class SymmetricStates:
 
 
 def contained(inner: Floats, outer: Floats, flow: UnitFlow) -> bool:
-    """Return whether a symmetry takes a space into another; bases of shapes (n, m)."""
+    """Return whether a symmetry maps a space into another; bases have shapes (n, m)."""
     orders, signs = flow.elements
     for order, sign in zip(orders, signs, strict=True):
         image = sign[:, None] * inner[order]

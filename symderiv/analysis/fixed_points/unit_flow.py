@@ -27,16 +27,16 @@ _STEPS, _SMOOTH = (2e-3, 4e-3), 1e-5
 
 @dataclass(frozen=True)
 class UnitFlow(ExchangedFlow):
-    """A flow of packed states, in the coordinates that move independently: Q_ij once for i ≤ j.
+    """A flow of packed states, in the coordinates that move independently (Q_ij for i ≤ j).
 
     Attributes:
-        rates: The rates of a packed state at packed constants.
+        rates: A function from a packed state and packed constants to the rates.
         axes: The axes of every field of the state, and of the constants: letters K (students), M
             (teachers) and L (eigenvalues).
         sizes: The sizes of these letters.
-        begin: A packed state.
-        constants: Packed.
-        unit: What rates are divided by, the learning rate.
+        begin: The packed initial state.
+        constants: The packed constants.
+        unit: The learning rate, by which rates are divided.
     """
 
     rates: Callable[[Floats, Floats], Floats]
@@ -48,16 +48,16 @@ class UnitFlow(ExchangedFlow):
 
     @cached_property
     def _packings(self) -> tuple[Packing, ...]:
-        # rates are asked for many thousand times
+        # kept, because rates are computed many thousand times
         return tuple(Packing.of({"v": each}, "v", **self.sizes) for each in self.axes)
 
     def packing(self, which: int) -> Packing:
-        """Return how states (0) or constants (1) are packed."""
+        """Return the packing of states (0) or of constants (1)."""
         return self._packings[which]
 
     @cached_property
     def mirror(self) -> Labels:
-        """The place of Q_ji for that of Q_ij; of other entries their own."""
+        """The place of Q_ji for Q_ij, and for other entries their own."""
         places = self.packing(0).views(np.arange(self.begin.size))
         twin = np.arange(self.begin.size)
         for name, each in places.items():
@@ -68,12 +68,13 @@ class UnitFlow(ExchangedFlow):
 
     @cached_property
     def place(self) -> Labels:
-        """Places of the coordinates in a packed state."""
+        """Places of the coordinates, which move independently, in a packed state."""
         numbers = np.ones(self.begin.size, dtype=bool)
         for name, part in self.packing(0).slices.items():
             numbers[part] = not families_of(name)
         moving = np.zeros(self.begin.size, dtype=bool)
-        # a weight whose velocity never moves is fixed: numbers vary only once they are seen to move
+        # a weight whose velocity is zero is fixed: numbers of units are varied only once they have
+        # moved
         for state in self.samples(6, seed=5):
             varied = np.where(numbers & ~moving, self.begin, state)
             moving |= self.rates(self._whole(varied), self.constants) != 0.0
@@ -87,21 +88,21 @@ class UnitFlow(ExchangedFlow):
         return np.asarray(self.mirror[self.place])
 
     def state(self, values: Floats) -> Floats:
-        """Return the packed state of these coordinates."""
+        """Return the packed state that has these coordinates."""
         packed = self.begin.copy()
         packed[self.place] = values
         packed[self._mirrored] = values
         return packed
 
     def slope(self, values: Floats, constants: Floats | None = None) -> Floats:
-        """Return the rates of coordinates, not a number where there are none."""
+        """Return the rates of coordinates; NaN where they do not exist."""
         used = self.constants if constants is None else constants
         return self.rates(self.state(values), used)[self.place] / self.unit
 
     def samples(self, count: int, seed: int) -> Iterator[Floats]:
-        """Yield packed states of drawn vectors: students of all sizes near and far from teachers.
+        """Yield packed states of random students of all sizes, near and far from the teachers.
 
-        Fields that are no overlaps stay near their values at the beginning.
+        Fields that are not overlaps stay near their initial values.
         """
         random = np.random.default_rng(seed)
         K, M = self.sizes["K"], self.sizes["M"]
@@ -125,7 +126,7 @@ class UnitFlow(ExchangedFlow):
 
     @cached_property
     def roots(self) -> list[Floats]:
-        """Roots of the teachers' overlaps, for each eigenvalue."""
+        """A root S of the teachers' overlaps T = S S^T, for each eigenvalue."""
         teachers = self.packing(1).views(self.constants)["teacher_overlap"]
         return [_root_of(teachers[..., k]) for k in range(self.sizes["L"])]
 
@@ -147,9 +148,9 @@ class UnitFlow(ExchangedFlow):
 
     @cached_property
     def smooth(self) -> bool:
-        """True if the rates go on beyond the states of vectors and have derivatives on their edge.
+        """True if the rates extend beyond the cone of vectors, with derivatives on its edge.
 
-        Those of activations with kinks do not; they are looked at where all students are along one
+        With kinked activations they do not; this is tested where all students are along one
         teacher.
         """
         state = self.begin.copy()
@@ -163,14 +164,14 @@ class UnitFlow(ExchangedFlow):
         return self.differentiable(state[self.place])
 
     def differentiable(self, values: Floats) -> bool:
-        """Return whether derivatives by differences do not depend on their step."""
+        """Return whether finite-difference derivatives are independent of their step."""
         fine, coarse = (differences(self.slope, values, step) for step in _STEPS)
         return bool(np.max(np.abs(fine - coarse)) < _SMOOTH * (1e-3 + np.max(np.abs(fine))))
 
-    # The symmetry group. Units are vectors of students and of teachers, then their numbers.
+    # The symmetry group. Units are the vectors of students and of teachers, then their scalars.
 
     def _entries(self, which: int) -> UnitEntries:
-        """Return the units of states (0) or constants (1)."""
+        """Return the units of the entries of states (0) or of constants (1)."""
         first = {"K": 0, "M": self.sizes["K"]}
         vectors = self.sizes["K"] + self.sizes["M"]
         entries = []
@@ -199,7 +200,7 @@ class UnitFlow(ExchangedFlow):
         return [[(i, i + beside) for i in range(self.sizes["K"])]]
 
     def _moved(self, letter: str, order: Sequence[int]) -> Labels:
-        """Return the units with those of one kind in another order."""
+        """Return the permutation of all units by an order of the students or of the teachers."""
         K, M = self.sizes["K"], self.sizes["M"]
         moved = np.arange(2 * (K + M)).reshape(2, K + M)
         own = slice(0, K) if letter == "K" else slice(K, K + M)
@@ -218,7 +219,10 @@ class UnitFlow(ExchangedFlow):
 
     @cached_property
     def group(self) -> tuple[Labels, Floats, Labels, Labels]:
-        """All symmetries: entry n of an image is sign[n] times entry order[n]; shapes (g, n).
+        """All symmetries, as orders, signs, and permutations of students and of teachers.
+
+        Entry n of an image is sign[n] times entry order[n]; orders and signs have shapes (g, n),
+        the permutations (g, K) and (g, M).
 
         Then the permutations of students (g, K) and of teachers (g, M) that they are.
 
@@ -240,11 +244,11 @@ class UnitFlow(ExchangedFlow):
         return np.array(orders), np.array(all_signs), np.array(students_of), np.array(teachers_of)
 
     def _exchanges(self, letter: str) -> Iterator[tuple[Labels, Floats, Labels]]:
-        """Yield permutations with signs of one kind of units that leave the flow alone."""
+        """Yield the symmetries that permute, with signs, the students or the teachers."""
         size = self.sizes[letter]
         own = self._moved(letter, range(size)).reshape(2, -1)
         own = own[:, :size] if letter == "K" else own[:, -size:]
-        # numbers of units change their sign with the vectors, or not
+        # scalars of units change their sign with the vectors, or not
         for turned in (own, own[:1]):
             for order in permutations(range(size)):
                 for each in product((1.0, -1.0), repeat=size):
@@ -260,7 +264,7 @@ class UnitFlow(ExchangedFlow):
 
 
 def exchanged(orders: Labels) -> list[list[int]]:
-    """Return classes of units that permutations, shape (g, n), exchange."""
+    """Return the classes of units that permutations, shape (g, n), exchange."""
     labels = orbits(orders.shape[1], list(orders))
     return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
 

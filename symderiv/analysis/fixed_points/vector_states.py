@@ -1,14 +1,14 @@
-r"""States near a fixed point as vectors, which stay inside the cone of overlaps that vectors have.
+r"""States near a fixed point, parametrised by vectors so that they stay in the cone of overlaps.
 
-Students are :math:`A` along the teachers and :math:`L` along directions of their own, as many as
-they have at the point: with a root :math:`T = SS^T`, :math:`R = AS^T` and
-:math:`Q = AA^T + LL^T`. All :math:`A` and :math:`L` are vectors, so that no step in them leaves
-the cone, and states keep the rank of their covariance. Around states without vectors the
-coordinates themselves are taken.
+Students have the components :math:`A` along the teachers and :math:`L` along directions of their
+own, as many as they have at the point: with a root :math:`T = SS^T`, :math:`R = AS^T` and :math:`Q
+= AA^T + LL^T`. Any :math:`A` and :math:`L` are components of vectors, so that no step in them
+leaves the cone, and the rank of the covariance does not grow. Around states that no vectors have,
+the coordinates themselves are the unknowns.
 
 Rates of activations with kinks exist inside the cone only. On its edge they are differentiated by
-steps into it: of a student along the teachers, and of :math:`L` from nothing, where rates that have
-a derivative by :math:`Q` change with the square of the step.
+steps into it: of a student along the teachers, and of :math:`L` from zero, where rates that have a
+derivative by :math:`Q` change with the square of the step.
 """
 
 from __future__ import annotations
@@ -26,26 +26,30 @@ from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 Floats = npt.NDArray[np.float64]
 
-# Of the largest Q: less is no direction of its own.
+# Eigenvalues of Q - A A^T below this part of the largest Q do not count as directions.
 _RANK = 1e-5
-# Steps of central differences in units of a student's length, which counts as this at least.
+# Steps of central differences in units of a student's length, and the smallest such unit.
 _STEP, _LEAST_SIZE = 1e-3, 1e-6
-# Rates of a fixed point: rounding at singular covariances of four fields. Iterations of Newton.
+# Largest rate of a fixed point, due to rounding at singular covariances of four fields. Largest
+# number of Newton iterations.
 _STILL, _ROUNDS = 1e-9, 30
-# The shortest step inwards, and through how many of them polynomials go.
+# The shortest step inwards, and the number of steps that polynomials interpolate.
 _INWARD, _POWERS = 0.02, 7
-# Beside the largest slope: slopes that agree, and those of two steps that do not.
+# Relative to the largest slope: errors below which slopes agree, and differences of two step sizes
+# from which on they do not.
 _ALIKE, _UNLIKE = 2e-3, 1e-2
 
 
 @dataclass(frozen=True)
 class VectorStates:
-    """States around one, in numbers whose every value is a state.
+    """A parametrisation of states near a given one.
+
+    If vectors have that state, all values of the unknowns are states that vectors have.
 
     Attributes:
-        flow: Whose rates are looked at.
-        ranks: For each eigenvalue, how many directions students have outside of the teachers; None
-            where the numbers are the coordinates of the flow.
+        flow: The flow of the states.
+        ranks: For each eigenvalue, the number of the students' directions orthogonal to the
+            teachers; None if the unknowns are the coordinates of the flow.
     """
 
     flow: UnitFlow
@@ -53,7 +57,7 @@ class VectorStates:
 
     @classmethod
     def of(cls, flow: UnitFlow, values: Floats) -> tuple[VectorStates, Floats]:
-        """Return the states around one, and its own numbers."""
+        """Return the parametrisation around a state, and the unknowns of the state."""
         if not flow.physical(values):
             return cls(flow, None), values
         parts = cls(flow, ()).parts(values)
@@ -68,7 +72,7 @@ class VectorStates:
 
     @cached_property
     def others(self) -> npt.NDArray[np.int64]:
-        """Numbers of the coordinates that are neither Q nor R."""
+        """Indices of the coordinates that are neither Q nor R."""
         slices = self.flow.packing(0).slices
         place = self.flow.place
         inside = [
@@ -103,13 +107,13 @@ class VectorStates:
         return pairs
 
     def values(self, z: Floats) -> Floats:
-        """Return the coordinates of a state."""
+        """Return the coordinates of the state with these unknowns."""
         if self.ranks is None:
             return z
         return self.composed(z[: self.others.size], [(A, L @ L.T) for A, L in self._vectors(z)])
 
     def composed(self, others: Floats, parts: Sequence[tuple[Floats, Floats]]) -> Floats:
-        """Return the coordinates of students with A and L L^T, for each eigenvalue."""
+        """Return the coordinates of students with given A and L L^T, for each eigenvalue."""
         state = self.flow.begin.copy()
         views = self.flow.packing(0).views(state)
         for k, ((A, P), root) in enumerate(zip(parts, self.flow.roots, strict=True)):
@@ -120,8 +124,9 @@ class VectorStates:
         return values
 
     def near(self, z: Floats, values: Floats) -> Floats | None:
-        """Return the numbers of another state that are nearest to those of one, None where it has
-        more directions.
+        """Return the unknowns of another state that are nearest to given ones.
+
+        The result is None if that state has a higher rank.
         """
         if self.ranks is None:
             return values
@@ -138,7 +143,7 @@ class VectorStates:
         return self._packed(values, turned)
 
     def _sizes(self, z: Floats) -> Floats:
-        """Return in which units numbers are changed: those of a student are its length."""
+        """Return the units of steps in the unknowns: those of a student's are its length."""
         sizes = [np.ones(self.others.size)]
         for A, L in self._vectors(z):
             length = np.sqrt(np.sum(A**2, axis=1) + np.sum(L**2, axis=1)).clip(_LEAST_SIZE)
@@ -146,22 +151,22 @@ class VectorStates:
         return np.concatenate(sizes) if self.ranks is not None else np.ones(z.size)
 
     def _by_numbers(self, function: Callable[[Floats], Floats], z: Floats) -> Floats:
-        """Return derivatives good to six digits, as Newton's method and directions need them."""
+        """Return derivatives by the unknowns to six digits, enough for Newton's method."""
         return differences(function, z, _STEP * self._sizes(z), (1 / 2,))
 
     def rates(self, z: Floats) -> Floats:
         return self.flow.slope(self.values(z))
 
     def slopes(self, z: Floats) -> Floats:
-        """Return the derivatives of the rates by the numbers."""
+        """Return the derivatives of the rates by the unknowns."""
         return self._by_numbers(self.rates, z)
 
     def moved(self, z: Floats) -> Floats:
-        """Return the derivatives of coordinates by the numbers."""
+        """Return the derivatives of the coordinates by the unknowns."""
         return self._by_numbers(self.values, z)
 
     def settled(self, z: Floats) -> Floats | None:
-        """Return the fixed point that the shortest steps lead to, None if they lead to none."""
+        """Return the fixed point that Newton's shortest steps reach; None if they fail."""
         with np.errstate(all="ignore"):
             reached = newton(
                 lambda x: (self.rates(x), self.slopes(x)), z, _ROUNDS, 1e-10, smallest=1e-5
@@ -174,22 +179,21 @@ class VectorStates:
 
 
 def slopes_inside(flow: UnitFlow, values: Floats) -> tuple[Floats, float] | None:
-    """Return the derivatives of rates by coordinates from steps to states of vectors alone, and
-    their error.
+    """Return the derivatives of rates by coordinates, from inside the cone, and their error.
 
-    None if the rates have no derivative there: if they change with the root of Q, or not by the
-    same slopes to both sides and along sums of directions.
+    The result is None if the rates are not differentiable: if they change with the square root of a
+    change of Q, or if slopes differ to both sides or do not add up along sums of directions.
     """
     fine, coarse = (_inward(flow, values, step) for step in (_INWARD, 1.5 * _INWARD))
     if fine is None or coarse is None:
         return None
     error = float(np.max(np.abs(fine - coarse)))
-    # next to a student of no length, slopes depend on the step
+    # near a student of length zero, slopes depend on the step
     return (fine, error) if error < _UNLIKE * np.max(np.abs(fine)) else None
 
 
 def _inward(flow: UnitFlow, values: Floats, step: float) -> Floats | None:
-    """Return slopes by polynomials through rates at steps, None if there are none."""
+    """Return slopes by polynomials that interpolate rates along curves; None if there are none."""
     times = step * np.arange(1, _POWERS + 1)
     powers = times[:, None] ** np.arange(1, _POWERS + 1)
     still, changes, slopes = flow.slope(values), [], []
@@ -199,21 +203,22 @@ def _inward(flow: UnitFlow, values: Floats, step: float) -> Floats | None:
         if not np.all(np.isfinite(rates)):
             return None
         along = np.linalg.solve(powers, rates - still)
-        # what is no power of the square of a step has a root of Q in it
+        # lower orders in a step that changes Q by its square mean a square root of Q
         if np.max(np.abs(along[: order - 1]), initial=0.0) > _ALIKE * np.max(np.abs(along)):
             return None
         slopes.append(along[order - 1])
         changes.append(np.linalg.solve(powers, states - values)[order - 1])
     directions, along = np.array(changes).T, np.array(slopes).T
     jacobian: Floats = along @ np.linalg.pinv(directions, rcond=1e-9)
-    # there are more directions than coordinates, and a derivative is linear in them
+    # there are more directions than coordinates: a derivative has to be linear in them
     apart = np.max(np.abs(jacobian @ directions - along))
     return jacobian if apart < _ALIKE * np.max(np.abs(jacobian)) else None
 
 
 def _curves(flow: UnitFlow, values: Floats) -> Iterator[tuple[int, Callable[[float], Floats]]]:
-    """Yield curves that begin at a state of vectors and go to others, with the power of the step
-    that coordinates change by: students along teachers both ways, and in directions of their own.
+    """Yield curves of states of vectors from one, with the order of their steps in coordinates.
+
+    Students move along teachers both ways, and in directions of their own.
     """
     states = VectorStates(flow, ())
     parts = [(A, Q - A @ A.T) for Q, A in states.parts(values)]

@@ -2,17 +2,16 @@ r"""The late dynamics of K = M units: decay rates, ε_g(α), scaling exponent, s
 
 Numbers from the symbolic linearisation (:mod:`symderiv.analysis.late.perfect_learning`), in its
 basis (uniform, differing), multiplicities μ = (1, M-1). Per eigenspace ρ_k (weight w_k) let r be
-the deviation of the students' overlaps with the teachers and D⊥ what students have besides
-teachers, D⊥ = (J·J) - (J·B)(B·B)⁻¹(B·J). Then
+the deviation of the students' overlaps with the teachers and D⊥ the overlaps of the students'
+components orthogonal to the teachers, D⊥ = (J·J) - (J·B)(B·B)⁻¹(B·J). Then
 
 .. math::
     \dot r_{a,k} &= -\eta\rho_k\Big(A_a r_{a,k}
         + t_{a,k}\sum_b H_{ab}\sum_l w_l\rho_l r_{b,l}\Big)\\
     \dot D^\perp_{a,k} &= -2\eta\rho_k A_a D^\perp_{a,k} + \eta^2\rho_k\Gamma_a
 
-(label noise σ adds σ² N_a to Γ_a: D⊥ then comes to rest where that balances the drift, in all
-eigenspaces alike)
-and the error to second order in the distance to the teacher is
+(label noise σ adds σ² N_a to Γ_a: D⊥ then comes to rest where that balances the drift, at the same
+value in all eigenspaces) and the error to second order in the distance to the teacher is
 
 .. math::
     \epsilon_g = \tfrac12\sum_a\mu_a\Big[A_a\sum_k w_k\rho_k\Big(D^\perp_{a,k}
@@ -48,20 +47,20 @@ from symderiv.numerics.nodes import gauss_panels
 Floats = npt.NDArray[np.float64]
 Order = Literal["full", "small-learning-rate"]
 
-#: The second order with η² terms takes all eigenvectors; with this many eigenvalues a second.
+#: Most eigenvalues for the second order with η² terms, which needs all eigenvectors (a second).
 MOST_DRIVEN = 512
-#: Of a rule of Gauss on one panel of the integral over what drives it.
+#: Gauss nodes on one panel of the integral over the driving terms.
 _NODES = 16
-#: Where the basis (uniform, differing) is meant.
+#: Names of the two components in the basis of the linearisation.
 KINDS = ("uniform", "differing")
 
 
 @dataclass(frozen=True)
 class RateGroup:
-    """Decay rates that belong together.
+    """Decay rates of one kind of deviations.
 
     Attributes:
-        name: what decays.
+        name: the deviations that decay.
         rates: the rates per unit α, ascending, shape (n,); a negative one grows.
         direction: the deviations (r, s, q, c) of an eigenspace that take part.
     """
@@ -73,7 +72,7 @@ class RateGroup:
 
 @dataclass(frozen=True)
 class PowerFit:
-    """An exponent from a straight line through logarithms.
+    """An exponent fitted as the slope of a straight line through logarithms.
 
     Attributes:
         exponent: slope of ln ε_g over ln α.
@@ -163,8 +162,11 @@ class LateDynamics:
 
     @property
     def window(self) -> tuple[float, float]:
-        """Times between which many eigenvalues are being learnt: the middle half, in ln α, of the
-        span between the fastest and the slowest rate of the distance to the teachers."""
+        """Times between which many eigenvalues are being learnt.
+
+        It is the middle half, in ln α, of the span between the times of the fastest and the slowest
+        rate of the distance to the teachers.
+        """
         fast = 2.0 * self.learning_rate * float(np.max(self.stiffness) * np.max(self.eigenvalue))
         slow = 2.0 * self.learning_rate * float(np.min(self.stiffness) * np.min(self.eigenvalue))
         low, high = math.log(1.0 / fast), math.log(1.0 / slow)
@@ -197,10 +199,11 @@ class LateDynamics:
             )
 
     def _overlap_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
-        """Return that of the overlaps with the teachers, y = √(μ w/t) r; vectors of shape (2,
-        L).
+        """Return the spectrum of overlaps with the teachers, y = √(μ w/t) r.
 
-        It takes O(L²), so the last one is kept, and eigenvalues alone are read off it.
+        Vectors, of shape (2, L), are projected on the eigenvectors.
+
+        It takes O(L²), so that the last one is kept; it also serves requests for eigenvalues alone.
         """
         asked = np.array(vectors)
         if self._overlaps is not None and (not vectors or np.array_equal(self._overlaps[0], asked)):
@@ -211,14 +214,17 @@ class LateDynamics:
         return spectrum
 
     def _distance_spectrum(self, *vectors: Floats) -> LowRankSpectrum:
-        """Return that of the distance to the teachers with the η² terms, y = √(μ w) D."""
+        """Return the spectrum of distances to the teachers with η² terms, y = √(μ w) D."""
         strength = np.tile(np.sqrt(self.weight) * self.eigenvalue, (2, 1))
         return self._spectrum(2.0, strength, -self.learning_rate * self.noise_slope, vectors)
 
     def _spectrum(
         self, drift: float, strength: Floats, coupling: Floats, vectors: Sequence[Floats]
     ) -> LowRankSpectrum:
-        """Return that of the matrix symmetric in y: poles drift A ρ, and a coupling of rank two."""
+        """Return the spectrum of the matrix with poles drift A ρ and a coupling of rank two.
+
+        It is symmetric in y.
+        """
         root = np.sqrt(self.multiplicity)
         matrix = root[:, None] * coupling / root
         pole = drift * self.stiffness[:, None] * self.eigenvalue
@@ -253,12 +259,14 @@ class LateDynamics:
         *,
         second_order: bool = True,
     ) -> Floats:
-        r"""ε_g(α) of students that start at random, J·B = 0 and J·J = σ_J², from the linearisation.
+        r"""Return ε_g(α) of students with random initial weights, from the linearisation.
 
-        The start is far from the teachers; what is exact is the decay, mode by mode, as soon as the
-        order parameters are close to the teachers'. For nonlinear activations the curve therefore
-        has the right shape late in learning, up to a factor, and holds as it stands for states
-        given by :meth:`error_of`.
+        They have J·B = 0 and J·J = σ_J².
+
+        The start is far from the teachers; the decay of each mode is exact as soon as the order
+        parameters are close to the teachers'. For nonlinear activations the curve therefore has the
+        right shape late in learning, up to a factor, and holds as it stands for states given by
+        :meth:`error_of`.
 
         Args:
             alpha: times, shape (P,).
@@ -279,7 +287,7 @@ class LateDynamics:
         *,
         second_order: bool = True,
     ) -> Floats:
-        """ε_g(α) from given deviations per eigenspace, in the basis (uniform, differing).
+        """Return ε_g(α) from given deviations per eigenspace, in the basis (uniform, differing).
 
         Args:
             alpha: times, shape (P,).
@@ -303,7 +311,10 @@ class LateDynamics:
         return self._distance_error(time, distance) + self._overlap_error(time, overlap)
 
     def _distance_error(self, alpha: Floats, distance: Floats) -> Floats:
-        """½ Σ μ A Σ w ρ D(α), D decaying on its own: O(L) per time; with η², O(L²) once."""
+        """Return ½ Σ μ A Σ w ρ D(α) for D that decays without a driving term.
+
+        It takes O(L) per time; with η² terms also O(L²) once.
+        """
         eta, rho = self.learning_rate, self.eigenvalue
         factor = 0.5 * (self.multiplicity * self.stiffness)[:, None] * self.weight * rho
         if self.order != "full":
@@ -318,14 +329,14 @@ class LateDynamics:
         return exponential_sum(alpha, eta * spectrum.value, amplitude)
 
     def _overlap_error(self, alpha: Floats, overlap: Floats) -> Floats:
-        """½ yᵀ 𝓗 y with the decaying overlaps y."""
+        """Return ½ yᵀ 𝓗 y with the decaying overlaps y."""
         y = np.sqrt(self.weight * self.multiplicity[:, None] / self.teacher[:, None]) * overlap
         spectrum = self._overlap_spectrum(y)
         amplitude = 0.5 * spectrum.value * spectrum.projection[:, 0] ** 2
         return exponential_sum(alpha, 2.0 * self.learning_rate * spectrum.value, amplitude)
 
     def driven_error(self, alpha: Floats, overlap: Floats, distance: Floats) -> Floats:
-        """ε_g(α) to second order with the η² terms: r decays, its square and D drive D.
+        """Return ε_g(α) to second order with the η² terms: r decays, and r² and D drive D.
 
         Raises:
             InputError: more than :data:`MOST_DRIVEN` eigenvalues.
@@ -339,7 +350,7 @@ class LateDynamics:
             )
         curvature = np.array(self.theory.noise_curvature(self.units, *self.teacher_moments))
         mass, teacher = self.weight * self.eigenvalue, self.teacher[:, None]
-        # The overlaps in the eigenvectors of their own symmetric matrix.
+        # The overlaps as combinations of the eigenvectors of their symmetric matrix.
         scale = np.sqrt(self.weight * self.multiplicity[:, None] / teacher)
         spectrum = self._overlap_spectrum(*np.eye(2 * L).reshape(-1, 2, L))
         vectors = spectrum.projection
@@ -351,7 +362,7 @@ class LateDynamics:
             r = (decayed @ vectors).reshape(-1, 2, L) / scale
             return r @ mass, (r * r / teacher) @ mass
 
-        # D without what drives it, and its answer at later times to a noise Γ of one component.
+        # Initial D whose decay is the response at later times to a noise Γ in one component.
         answers = [np.repeat(np.eye(2)[a][:, None], L, axis=1) * self.eigenvalue for a in (0, 1)]
 
         def error_at(time: float) -> float:
@@ -370,10 +381,12 @@ class LateDynamics:
 
 
 def _graded(end: float, fastest: float) -> tuple[Floats, Floats]:
-    """Return nodes and weights between 0 and a time, for products of exponentials that decay from
-    either end at most at a rate.
+    """Return nodes and weights on [0, t] for products of decays from either end.
 
-    Panels double from both ends, so that all that has not decayed is smooth on them.
+    Rates are at most ``fastest``.
+
+    The widths of panels double from both ends, so that every exponential that has not decayed is
+    smooth on them.
     """
     halvings = max(1, math.ceil(math.log2(max(end * fastest, 1.0))) + 2)
     ends = 0.5 * end * np.append(0.0, 0.5 ** np.arange(halvings, -1, -1.0))
@@ -382,7 +395,7 @@ def _graded(end: float, fastest: float) -> tuple[Floats, Floats]:
 
 
 def fitted_exponent(alpha: Floats, error: Floats, window: tuple[float, float]) -> PowerFit:
-    """Return the exponent of ε_g ∝ α^x between two times.
+    """Return the exponent x of ε_g ∝ α^x between two times.
 
     Args:
         alpha, error: a curve, shape (P,), at least five points in the window.

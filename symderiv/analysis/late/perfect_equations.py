@@ -37,7 +37,7 @@ def derived_linearisation(activation: str) -> dict[str, Any]:
     slopes, noise_slopes = _slopes(gradients), _slopes(noise)
     pairs = (symmetric.A_SAME, symmetric.B_SAME), (symmetric.A_OTHER, symmetric.B_OTHER)
     for students, teachers in pairs:
-        # It holds for the exact dynamics; if it failed, the state would not be a fixed point.
+        # The gradient vanishes at perfect learning; otherwise it would not be a fixed point.
         _must_vanish(fixed[students] + fixed[teachers], f"{students} + {teachers}")
     noises = symmetric.GAMMA_SAME, symmetric.GAMMA_OTHER
     error = reduced.generalization_error.xreplace(_WEIGHTS)
@@ -72,23 +72,23 @@ def _must_vanish(value: sp.Expr, what: str) -> None:
 
 
 def _slopes(values: Mapping[Any, sp.Expr]) -> dict[Any, list[sp.Expr]]:
-    """Return the derivatives of each by the state, at perfect learning."""
+    """Return the derivatives of each expression by r, s, q, c at perfect learning."""
     return {key: [_at_teacher(sp.diff(v, by)) for by in _STATE] for key, v in values.items()}
 
 
 def _towards_teachers(*slopes: Sequence[sp.Expr]) -> list[sp.Expr]:
-    """Return derivatives of a sum along r (with q = 2r) and s (with c = 2s)."""
+    """Return the derivatives of a sum along r (with q = 2r) and along s (with c = 2s)."""
     by_r, by_s, by_q, by_c = (sp.Add(*terms) for terms in zip(*slopes, strict=True))
     return [by_r + 2 * by_q, by_s + 2 * by_c]
 
 
 def _told_apart(same: sp.Expr, other: sp.Expr) -> sp.Matrix:
-    """Return the values of a matrix on equal units and on units that differ."""
+    """Return a matrix in the basis (uniform, differing), from its two kinds of entries."""
     return sp.Matrix([same + (M - 1) * other, same - other])
 
 
 def _in_basis(table: sp.Matrix) -> sp.Matrix:
-    """Return a map between (same, other) entries in the basis (uniform, differing)."""
+    """Return a map of pairs of entries (same, other) in the basis (uniform, differing)."""
     change = sp.Matrix([[1, M - 1], [1, -1]])
     return change * table * change.inv()
 
@@ -99,7 +99,7 @@ def _matrices(
     slopes: Mapping[Any, Sequence[sp.Expr]],
     noise_slopes: Mapping[Any, Sequence[sp.Expr]],
 ) -> dict[str, sp.Matrix]:
-    """G, H, F from the equations of one eigenspace, written for overlaps of weights."""
+    """Return G, H and F from the equations of one eigenspace, for overlaps of weights."""
     rho = sp.Symbol("rho", positive=True)
     r, ss, q, c = sp.symbols("r s q c", real=True)
     teachers = {"T": rho**2 * T, "D": rho**2 * D, "eigenvalue": rho}
@@ -114,7 +114,7 @@ def _matrices(
 
 
 def tidied(matrix: sp.Matrix) -> sp.Matrix:
-    """Return a matrix at T = 1 and D = 0, entries simplified, symbolic in M."""
+    """Return a matrix at T = 1 and D = 0 with simplified entries, symbolic in M."""
     values = {T: sp.Integer(1), D: sp.Integer(0)}
     return matrix.xreplace(values).applyfunc(lambda e: sp.factor(sp.radsimp(sp.simplify(e))))
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 #: Working digits when the coefficients are needed as doubles.
 _DIGITS = 40
-#: Second derivatives of Γ are differences over 10**-(this).
+#: Second derivatives of Γ are differences with steps of 10**-(this).
 _STEP_DIGITS = 15
 
 
@@ -52,7 +52,7 @@ class Coefficients:
         stiffness: eigenvalues of A, (2,).
         response: (2, 2); rows: the component of A + B that changes.
         noise_slope: (2, 2); rows: the component of Γ.
-        label_noise: what label noise of variance 1 adds to Γ at Q = R = T.
+        label_noise: the contribution of label noise of variance 1 to Γ at Q = R = T.
         critical_learning_rate: largest stable η times the mean eigenvalue of the inputs.
     """
 
@@ -73,7 +73,8 @@ class PerfectLearning(KeptTrees):
         activation: the formula of the activation of student and teacher.
         stiffness: A in the basis (uniform, differing), shape (2, 1).
         response, noise_slope: shape (2, 2), same basis; see the module.
-        label_noise: what label noise of variance 1 adds to Γ there, same basis, shape (2, 1).
+        label_noise: the contribution of label noise of variance 1 to Γ there, same basis, shape (2,
+            1).
         G, H, F: the matrices of the linearised equations for x = (r, s, q, c), shape (4, 4). H is
             given for an eigenspace whose teacher overlaps are T and D.
         error: coefficients of r, s, q, c in the first-order change of ε_g, shape (1, 4).
@@ -181,7 +182,7 @@ class PerfectLearning(KeptTrees):
 
 
 def check_teacher(units: int, T1: Any, D1: Any) -> None:
-    """Refuse numbers of units and teacher covariances that do not exist.
+    """Refuse numbers of units and covariances that no teacher has.
 
     Raises:
         InputError: M < 2, T ≤ 0, or D outside its admissible range.
@@ -219,10 +220,10 @@ def perfect_learning(activation: str) -> PerfectLearning:
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
 def matrix_texts(activation: str, T1: Any = 1, D1: Any = 0) -> dict[str, list[list[str]]]:
-    """G, H and F of an activation at given T and D, symbolic in M, as texts.
+    """Return G, H and F of an activation at given T and D, symbolic in M, as texts.
 
-    At T = 1, D = 0 they are simplified. At others T and D are put in and no more: simplifying the
-    roots of such numbers takes minutes.
+    At T = 1, D = 0 they are simplified. At other values T and D are only substituted: simplifying
+    the roots of such numbers takes minutes.
     """
     from symderiv.analysis.late.perfect_equations import written
 

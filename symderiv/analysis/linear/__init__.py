@@ -1,1 +1,1 @@
-"""Linear networks, exactly."""
+"""Exact error curves of linear networks."""

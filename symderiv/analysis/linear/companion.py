@@ -1,4 +1,4 @@
-r"""The linear network in the moments of the papers: companion matrix, and moments followed in time.
+r"""Moments of the linear network, as in the papers: companion matrix, and evolution in time.
 
 The moments E^(l) = Σ_k w_k ρ_k^l D_k, l = 0 … L-1, obey the closed system that
 :meth:`.LinearSystem.moments` gives. Its matrix is a companion matrix
@@ -8,8 +8,8 @@ The moments E^(l) = Σ_k w_k ρ_k^l D_k, l = 0 … L-1, obey the closed system t
   the error by partial fractions. Coefficients are large and of alternating sign.
 * ``moment_error``: Taylor steps of the moments themselves.
 
-Both lose the digits that :func:`symderiv.precision.moment_digits` counts. Eigenvalues are measured
-in units of the largest one, which keeps numbers small and changes nothing else.
+Both lose the number of digits that :func:`symderiv.precision.moment_digits` returns. Eigenvalues
+are in units of the largest one, which keeps numbers small.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.learning.derivation.moment_hierarchy import closure_coefficients
 from symderiv.precision.balls.krawczyk import enclosed_zero
 
-#: Most applications of the matrix in one run of ``moment_error``.
+#: Largest number of applications of the matrix in one run of ``moment_error``.
 MAX_APPLICATIONS = 400_000
 # A Taylor step covers this many e-foldings of the fastest direction; its terms grow to e^this
 # before they shrink, which costs digits.
@@ -38,7 +38,7 @@ STEP_DIGITS = math.ceil(_STEP / math.log(10))
 
 @dataclass(frozen=True)
 class MomentForm:
-    """dE^(l)/dα = shift E^(l+1) + source ν_(l+1) E^(1) for l = 0 … L-1.
+    """The system dE^(l)/dα = shift E^(l+1) + source ν_(l+1) E^(1) for l = 0 … L-1.
 
     Attributes:
         shift, source: the coefficients, for eigenvalues in units of the largest one.
@@ -72,14 +72,14 @@ class MomentForm:
         return cls(shift * rho[0], source * rho[0] * rho[0], closure, nu)
 
     def over_poles(self, first: int) -> arb_poly:
-        """Σ_k w_k ρ_k^first/(z - ρ_k) times the product of all z - ρ_k, from moments."""
+        """Return Σ_k w_k ρ_k^first/(z - ρ_k) times the product of all z - ρ_k, from moments."""
         size = len(self.closure) - 1
         product = arb_poly(self.closure[::-1]) * arb_poly(self.nu[first : first + size])
         return arb_poly([product[size - 1 - l] for l in range(size)])
 
 
 def companion_rates(problem: ExactLinear) -> tuple[Balls, Balls]:
-    """Rates, ascending, and weights of the error from the companion form.
+    """Return rates, ascending, and weights of the error from the companion form.
 
     The Laplace transform of E^(1) is a fraction over the characteristic polynomial.
 
@@ -115,7 +115,7 @@ def _roots(polynomial: arb_poly) -> Balls:
 
 
 def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
-    """Σ_j W_j exp(-s_j α) at each time, by following the moments from 0 to the last time.
+    """Return Σ_j W_j exp(-s_j α) at each time, from moments that are followed in time.
 
     Rounding errors are not enclosed (balls would grow without need): compare two precisions.
 
@@ -151,7 +151,10 @@ def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
 
 
 class _Stepper:
-    """Moments as the coefficients of a polynomial, so that shifts and sums are single calls."""
+    """Taylor steps of moments, held as the coefficients of a polynomial.
+
+    Shifts and sums are then single calls.
+    """
 
     def __init__(self, form: MomentForm) -> None:
         self._last = [(-c).mid() for c in form.closure[:-1]]
@@ -161,15 +164,15 @@ class _Stepper:
         self.start = arb_poly(form.nu[:size])
 
     def _closed(self, state: arb_poly) -> arb:
-        """E^(L)."""
+        """Return E^(L) by the closure."""
         return total(c * state[l] for l, c in enumerate(self._last))
 
     def first(self, state: arb_poly) -> arb:
-        """E^(1), which is the square error; by the closure when L = 1."""
+        """Return E^(1), the mean square error; by the closure if L = 1."""
         return state[1] if len(self._last) > 1 else self._closed(state)
 
     def taylor(self, state: arb_poly, step: arb) -> arb_poly:
-        """exp(step matrix) state."""
+        """Return exp(step · matrix) state, by its Taylor series."""
         result = term = state
         order = 0
         smallest = arb((1, -ctx.prec))
@@ -177,7 +180,7 @@ class _Stepper:
             order += 1
             term = self._applied(term, (step / order).mid())
             result = _middle(result + term)
-            # looking at the sizes costs as much as a term
+            # measuring the size costs as much as a term
             looked_at = order > _STEP and order % 16 == 0
             if looked_at and _size(term) <= _size(result) * smallest:
                 return result
@@ -193,5 +196,5 @@ def _middle(polynomial: arb_poly) -> arb_poly:
 
 
 def _size(polynomial: arb_poly) -> arb:
-    """Return the size of E^(0) and E^(1), which all other moments are below."""
+    """Return the size of E^(0) and E^(1), which bounds all other moments."""
     return abs(polynomial[0]) + abs(polynomial[1])

@@ -1,4 +1,4 @@
-r"""Error curves that are sums of exponentials: their rates, their weights, their limit.
+r"""Error curves that are sums of exponentials, with their rates, weights and limits.
 
 A square error E = F + Σ_k c_k D_k with dD_k/dα = -d_k D_k + b_k E relaxes as
 
@@ -23,9 +23,9 @@ from symderiv.analysis.low_rank import (
     stability_gap,
 )
 
-# Shares of noise in the error below this change no double.
+# A contribution of noise to the error below this share changes no double.
 _NO_NOISE = 1e-20
-# Relative spread within which numbers count as one constant that was rounded.
+# Numbers within this relative distance count as one constant with rounding errors.
 _ROUNDING = 1e-13
 
 
@@ -35,9 +35,9 @@ class ExponentialSum:
 
     Attributes:
         rate: s_j per unit of time, ascending, shape (L,); a negative one grows.
-        weight: W_j, sum 1, shape (L,). They are positive when the start is the same in all modes.
-        amplitude: A, the part of the start that decays.
-        limit: what is left at the end.
+        weight: W_j, sum 1, shape (L,); positive if D_k is initially the same in all modes.
+        amplitude: A, the part of the initial error that decays.
+        limit: E_∞, the error at infinite time.
     """
 
     rate: Floats
@@ -51,8 +51,7 @@ class ExponentialSum:
         return self.limit + self.amplitude * exponential_sum(times, self.rate, self.weight)
 
     def after(self, steps: Any) -> Floats:
-        """Return the same with (1 - s_j)^n in place of the exponential: n updates instead of a
-        time.
+        """Return the curve after n updates, with (1 - s_j)^n in place of exponentials.
 
         Args:
             steps: whole numbers ≥ 0.
@@ -79,14 +78,14 @@ class ExponentialSum:
         return np.where(odd, -result, result)
 
     def scaled(self, factor: float) -> ExponentialSum:
-        """Return the curve times a number."""
+        """Return the curve multiplied by a factor."""
         return ExponentialSum(self.rate, self.weight, factor * self.amplitude, factor * self.limit)
 
 
 def decay_of(
     diagonal: Floats, source: Floats, readout: Floats, start: Floats, constant: float = 0.0
 ) -> ExponentialSum:
-    """Return the square error E(α) of the system above.
+    """Return the square error E(α) of the system in the docstring of this module.
 
     Args:
         diagonal: d, shape (L,).
@@ -104,7 +103,8 @@ def decay_of(
     diagonal, source = diagonal / unit, source / unit
     noise = float(np.max(source * readout / diagonal))
     if 0.0 <= noise < _NO_NOISE:
-        # Too little noise to be seen; more, as little, keeps the strengths away from underflow.
+        # Noise too small to matter is raised to a value that is still too small, to avoid
+        # underflow.
         source = source / float(np.max(source))
         source = source * (_NO_NOISE / float(np.max(source * readout / diagonal)))
     strength = source * readout

@@ -1,4 +1,4 @@
-r"""Linear networks: ⟨ε_g⟩(α) averaged over teacher and initial student weights, at any η.
+r"""Linear networks: ε_g(α) averaged over teacher and initial student weights, at any η.
 
 All curves come from :func:`symderiv.analysis.linear.system.linear_system`. Weights of student and
 teacher are independent normal numbers of variance S² and T, so the deviation J - B has variance
@@ -22,12 +22,12 @@ from symderiv.analysis.linear.system import linear_system
 from symderiv.analysis.low_rank import Floats, exponential_sum
 from symderiv.foundation.errors import InputError
 
-#: Largest number of directions, minutes of computing.
+#: Largest number of directions; it takes minutes to compute.
 MAX_EIGENVALUES = 200_000
-#: Largest covariance that is made as a matrix.
+#: Largest dimension of a covariance matrix.
 MAX_ROTATED = 4096
 SMALLEST_LEARNING_RATE = 1e-100
-# Of eigenvalues; squares and their inverses must stay within the range of a double.
+# Bounds of eigenvalues, so that squares and their inverses stay within the range of a double.
 _RANGE = 1e-60
 
 
@@ -38,7 +38,7 @@ class Directions:
     Attributes:
         eigenvalue: ρ_k > 0 of the trained directions, shape (n,).
         weight: w_k > 0, their multiplicities over N, shape (n,).
-        deviation: mean of (J - B)² at the start along each, in units of S² + T, shape (n,).
+        deviation: initial mean of (J - B)² along each direction, in units of S² + T, shape (n,).
         frozen: the part of E[δ²] that training cannot reach, in units of S² + T.
     """
 
@@ -54,7 +54,7 @@ class Directions:
 
 
 def eigendirections(eigenvalue: Floats, weight: Floats, trainable: int | None = None) -> Directions:
-    """Training within the eigenbasis of the covariance: the ``trainable`` largest eigenvalues.
+    """Return the directions if the ``trainable`` largest eigenvalues are trained.
 
     Args:
         eigenvalue: ρ_k ≥ 0, descending, shape (L,).
@@ -88,12 +88,12 @@ def eigendirections(eigenvalue: Floats, weight: Floats, trainable: int | None = 
 
 
 def coordinate_directions(covariance: Floats, trainable: int) -> Directions:
-    r"""Training the first coordinates of a basis in which the covariance is not diagonal.
+    r"""Return the directions if the first coordinates of some basis are trained.
 
-    With Σ in blocks Σ̃ (trained), Σ_x, Σ̂ (frozen) the trained weights settle at
-    d̃* = -Σ̃⁻¹ Σ_x d̂, where d = J - B. Around it they relax with the eigenvalues λ̃ of Σ̃ as in an
-    eigenbasis, from the mean square 1 + g_k/λ̃_k² with g = diag(Uᵀ Σ_x Σ_xᵀ U), and what is left of
-    E[δ²] is d̂ᵀ(Σ̂ - Σ_xᵀ Σ̃⁻¹ Σ_x)d̂/N.
+    The covariance need not be diagonal in it. With Σ in blocks Σ̃ (trained), Σ_x, Σ̂ (frozen) the
+    trained weights settle at d̃* = -Σ̃⁻¹ Σ_x d̂, where d = J - B. Around it they relax with the
+    eigenvalues λ̃ of Σ̃ as in an eigenbasis, from the mean square 1 + g_k/λ̃_k² with g = diag(Uᵀ
+    Σ_x Σ_xᵀ U), and the part of E[δ²] that remains is d̂ᵀ(Σ̂ - Σ_xᵀ Σ̃⁻¹ Σ_x)d̂/N.
 
     Args:
         covariance: Σ, symmetric, positive semi-definite, shape (N, N).
@@ -114,7 +114,7 @@ def coordinate_directions(covariance: Floats, trainable: int) -> Directions:
             f"the first {trainable} inputs are constant; train more", argument="trainable"
         )
     values, vectors = np.linalg.eigh(inner)
-    # Combinations that no input has learn nothing and, Σ being positive, have no part in Σ_x.
+    # Combinations in which inputs do not vary learn nothing; Σ_x vanishes on them, as Σ ≥ 0.
     there = values > N * np.finfo(np.float64).eps * values[-1]
     values = values[there]
     g = np.sum((vectors[:, there].T @ cross) ** 2, axis=1)
@@ -162,10 +162,11 @@ def stability_limit(directions: Directions) -> float:
 
 
 def check_learning_rate(directions: Directions, learning_rate: float) -> None:
-    """Refuses a learning rate at which the error does not decay.
+    """Refuse a learning rate at which the error does not decay.
 
     Raises:
-        InputError: not a positive finite number, or not below :func:`stability_limit`.
+        InputError: the learning rate is not positive and finite, or not below
+            :func:`stability_limit`.
     """
     if not (math.isfinite(learning_rate) and learning_rate > 0.0):
         raise InputError(f"{learning_rate!r} is not a positive number", argument="learning_rate")
@@ -176,7 +177,7 @@ def check_learning_rate(directions: Directions, learning_rate: float) -> None:
             argument="learning_rate",
         )
     limit = stability_limit(directions)
-    # the limit is known to rounding only
+    # the limit is known up to rounding only
     if learning_rate >= limit * (1.0 - 1e-14):
         raise InputError(
             f"{learning_rate:g} is not below the stability limit {limit:.12g} "
@@ -188,10 +189,10 @@ def check_learning_rate(directions: Directions, learning_rate: float) -> None:
 def generalization_error(
     directions: Directions, learning_rate: float, deviation: Any = 1.0
 ) -> ExponentialSum:
-    """⟨ε_g⟩(α) at any learning rate, in the limit N → ∞.
+    """Return ⟨ε_g⟩(α) at any learning rate, in the limit N → ∞.
 
     Args:
-        directions: what is trained.
+        directions: the trained directions.
         learning_rate: η > 0; above :func:`stability_limit` the first rate is negative.
         deviation: S² + T, or the mean of (J - B)² of each direction, shape (n,), in place of
             an average (then without ``directions.frozen``).
@@ -210,7 +211,7 @@ def small_learning_rate(
     """Return the limit η → 0 at fixed η α: no noise, every direction decays at its own rate d_k.
 
     Args:
-        directions: what is trained.
+        directions: the trained directions.
         learning_rate: η.
         alpha: times, any shape.
         deviation: S² + T.

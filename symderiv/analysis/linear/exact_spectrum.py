@@ -1,7 +1,7 @@
-r"""The linear network with any number of digits: what the three methods have in common.
+r"""The linear network to any number of digits: the common parts of three methods.
 
 A method finds the rates s_j and weights W_j of the part of the error that decays, in ball
-arithmetic. Amplitude and limit of the curve, the same for all methods, are worked out here.
+arithmetic. Amplitude and limit of the curve, the same for all methods, are computed here.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from symderiv.analysis.low_rank import secular_roots
 from symderiv.analysis.plateau.teacher import power_law_balls, rational_ball
 
 Balls = list[arb]
-#: The spectrum at the present working precision: ρ_k descending and w_k, L of each.
+#: A function to the spectrum at the present working precision: L values ρ_k, descending, and w_k.
 Spectrum = Callable[[], tuple[Balls, Balls]]
 
 
 def exact_power_law(distinct_eigenvalues: int, exponent: Fraction) -> Spectrum:
-    """λ_l ∝ l^-(1+β) with mean 1 and equal weights, to any precision.
+    """Return λ_l ∝ l^-(1+β) with mean 1 and equal weights, as a spectrum of any precision.
 
     Args:
         distinct_eigenvalues: L.
@@ -36,7 +36,7 @@ def exact_power_law(distinct_eigenvalues: int, exponent: Fraction) -> Spectrum:
 
 
 def exact_spectrum(eigenvalue: Sequence[float], weight: Sequence[float]) -> Spectrum:
-    """Return a spectrum of doubles, taken as the exact numbers that they are."""
+    """Return a spectrum given by doubles, which are taken as exact numbers."""
     return lambda: ([arb(float(x)) for x in eigenvalue], [arb(float(x)) for x in weight])
 
 
@@ -58,22 +58,22 @@ class ExactLinear:
     deviation: Fraction
 
     def trained(self) -> tuple[Balls, Balls]:
-        """ρ_k and w_k of the trained directions, descending."""
+        """Return ρ_k and w_k of the trained directions, descending."""
         rho, weight = self.spectrum()
         return rho[: self.trainable], weight[: self.trainable]
 
     def coefficients(self) -> tuple[npt.NDArray[np.object_], ...]:
-        """d, b, c of the trained directions; see :mod:`symderiv.analysis.linear.system`."""
+        """Return d, b, c of the trained directions, see :mod:`symderiv.analysis.linear.system`."""
         eta = rational_ball(self.learning_rate)
         return linear_system().numbers(eta, *map(np.array, self.trained()))
 
     def _frozen(self) -> arb:
-        """Return the sum of what is not trained."""
+        """Return Σ w ρ over the directions that are not trained."""
         rho, weight = self.spectrum()
         return total(x * w for x, w in list(zip(rho, weight, strict=True))[self.trainable :])
 
     def amplitude_and_limit(self) -> tuple[arb, arb]:
-        """Return a and E_∞ of ε_g = E_∞ + A Σ_j W_j exp(-s_j α)."""
+        """Return A and E_∞ of ε_g = E_∞ + A Σ_j W_j exp(-s_j α)."""
         d, b, c = self.coefficients()
         deviation = rational_ball(self.deviation)
         factor = rational_ball(linear_system().exact_factor)
@@ -82,7 +82,7 @@ class ExactLinear:
         return factor * total(c * (deviation - noise * limit)), factor * limit
 
     def small_learning_rate(self, alpha: Fraction) -> arb:
-        """Return the limit η → 0 at one time."""
+        """Return ε_g at one time in the limit η → 0."""
         d, _, c = self.coefficients()
         scale = rational_ball(linear_system().exact_factor * self.deviation)
         return scale * (sum_of_exponentials(d, c, alpha) + self._frozen())
@@ -94,19 +94,19 @@ def total(parts: Iterable[arb]) -> arb:
 
 
 def sum_of_exponentials(rates: Iterable[arb], weights: Iterable[arb], alpha: Fraction) -> arb:
-    """Σ_j W_j exp(-s_j α)."""
+    """Return Σ_j W_j exp(-s_j α)."""
     time = rational_ball(alpha)
     return total(w * (-s * time).exp() for s, w in zip(rates, weights, strict=True))
 
 
 def secular_rates(problem: ExactLinear) -> tuple[Balls, Balls]:
-    """Rates, ascending, and weights of the error, each enclosed, by the secular equation.
+    """Return enclosed rates, ascending, and weights of the error, by the secular equation.
 
     Raises:
-        ToleranceError: Two poles are too close to be told apart, or a root is not enclosed.
+        ToleranceError: Two poles are too close to be distinguished, or a root is not enclosed.
     """
     pole, b, c = (each[::-1] for each in problem.coefficients())
-    # With one start for all directions: see decay.decay_of.
+    # All directions have one initial deviation; see decay.decay_of.
     share = pole[-1] / b[-1] * (1 - total(b * c / pole)) / total(c)
     roots = secular_roots([*pole], [*(b * c)])
     return [root for root, _ in roots], [share / (root * slope) for root, slope in roots]

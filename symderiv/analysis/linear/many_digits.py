@@ -1,7 +1,8 @@
-"""The error curve of a linear network with as many digits as asked, by three methods.
+"""The error curve of a linear network to as many digits as asked for, by three methods.
 
-How many digits to work with is planned (:func:`symderiv.precision.moment_digits` for methods that
-go through moments), everything is computed a second time with more, and what agrees is reported.
+The number of working digits is planned (by :func:`symderiv.precision.moment_digits` for methods
+that use moments), everything is computed a second time with more, and the digits that agree are
+reported.
 """
 
 from __future__ import annotations
@@ -34,22 +35,22 @@ from symderiv.precision.moments.agreement import Agreed, computed_twice
 from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan, moment_digits, require_double
 
 METHODS: Final = ("secular", "companion", "moments")
-#: Most eigenvalues for which each method is tried; beyond, it would take hours.
+#: Largest number of eigenvalues for each method; more would take hours.
 MOST_EIGENVALUES: Final = {"secular": 2000, "companion": 300, "moments": 300}
 # The coefficients of the characteristic polynomial lose digits once; the left eigenvectors, at
 # rates that are known that well, once more; balls overestimate both.
 _COMPANION_LOSS: Final = 2.2
-# Offsets from poles, and slopes there.
+# Extra digits, for offsets from poles and slopes there.
 _GUARD: Final = 20
 
 
 @dataclass(frozen=True)
 class DigitsAnswer:
-    """Numbers with ``digits`` digits.
+    """Numbers with ``digits`` correct digits.
 
-    The numbers of the secular equation are balls that contain the exact ones. Other methods round
-    as they go: the middles of their balls are shown, and what is proved of them is their distance
-    from the balls of ``enclosures``.
+    The numbers of the secular equation are balls that contain the exact ones. Other methods have
+    rounding errors: the middles of their balls are shown, and their distances from the balls of
+    ``enclosures`` are proved.
 
     Attributes:
         rates: s_j, ascending.
@@ -57,11 +58,12 @@ class DigitsAnswer:
         generalization_error: ⟨ε_g⟩ at each time.
         small_learning_rate: the limit η → 0 at each time.
         final_error: ⟨ε_g⟩ at infinite time.
-        digits_used: decimal digits worked with.
-        agreement: digits in which a second computation with more digits agrees everywhere.
+        digits_used: the number of decimal digits of the computation.
+        agreement: number of digits in which a second computation with more digits agrees
+            everywhere.
         difference_from_secular: largest relative difference of ``generalization_error`` from the
             certified one of the secular equation; None for that method itself.
-        reason: why so many digits.
+        reason: why so many digits are needed.
         enclosures: balls that contain the exact rates, weights and errors, in this order.
     """
 
@@ -92,8 +94,8 @@ def linear_digits(
         method: one of :data:`METHODS`; ``moments`` gives rates and weights of the secular equation,
             because following moments in time finds none.
         digits: decimal digits of every number, at least 1.
-        working_digits: work with so many instead of the planned number; 15 or
-            16 mean double precision.
+        working_digits: the number of digits to work with in place of the planned one; 15 or 16 mean
+            double precision.
 
     Raises:
         InputError: an argument is out of range.
@@ -144,7 +146,10 @@ def _errors(problem: ExactLinear, decayed: Balls) -> Balls:
 def _agreed(
     problem: ExactLinear, alpha: list[Fraction], method: str, digits: int, working: int | None
 ) -> tuple[Agreed, str]:
-    """Return rates and weights (not of moments) and errors, twice; and why with so many digits."""
+    """Return two computations of rates, weights and errors, and the reason for their digits.
+
+    The method of moments gives no rates and weights.
+    """
     planned, reason = _planned(problem, alpha, method, digits, working)
 
     def compute() -> Balls:
@@ -166,7 +171,7 @@ def _largest_difference(one: Balls, two: Balls) -> float:
 def _planned(
     problem: ExactLinear, alpha: list[Fraction], method: str, digits: int, working: int | None
 ) -> tuple[int, str]:
-    """Return digits to work with, and why; refuses ``working`` digits that are too few."""
+    """Return the number of digits to work with, and why; refuse ``working`` if it is too small."""
     with working_bits(64):
         rho, weight = (np.array([float(x) for x in balls]) for balls in problem.trained())
     eta = float(problem.learning_rate)
@@ -202,7 +207,7 @@ def _refuse_too_few(plan: Plan, needed: int, method: str, working: int) -> None:
 
 
 def _digits_below_start(curve: ExponentialSum, time: float) -> int:
-    """Return how many digits ε_g has lost to its decay."""
+    """Return the decimal logarithm of the factor by which ε_g has decayed."""
     start, end = float(curve(0.0)), float(curve(time))
     if not end > 0.0:
         return 330

@@ -1,4 +1,4 @@
-r"""Power-law spectra: the small-η error as an integral, its error, and the window of its power law.
+r"""Power-law spectra: the small-η error as an integral, the error of that, and its power law.
 
 With λ_l = λ_+ l^-(1+β), z = 2ηλ_+α and s = β/(1+β),
 
@@ -24,9 +24,9 @@ from symderiv.analysis.low_rank import Floats
 from symderiv.foundation.errors import InputError
 from symderiv.precision.balls.working import working_bits
 
-# Everything has decayed by then; keeps products finite.
+# Times at which everything has decayed are replaced by this one, to keep products finite.
 _LATEST = 1e300
-# Of incomplete gamma functions, whose differences are then right to the last digit of doubles.
+# Bits of incomplete gamma functions, so that differences are right to the last digit of doubles.
 _BITS = 160
 
 
@@ -54,7 +54,7 @@ class PowerLawSum:
             raise InputError(f"{self.exponent!r} is not a positive number", argument="exponent")
 
     def decay_per_alpha(self, learning_rate: float) -> float:
-        """2ηλ_+, the rate of the largest direction."""
+        """Return 2ηλ_+, the rate of the largest direction."""
         d, _, _ = linear_system().numbers(learning_rate, self.largest, 1.0)
         return float(d)
 
@@ -106,7 +106,7 @@ def integral_approximation(
 
 
 def _integral(beta: float, z: float, n: int) -> float:
-    """∫_1^n x^-(1+β) exp(-z x^-(1+β)) dx, by incomplete gamma functions."""
+    """Return ∫_1^n x^-(1+β) exp(-z x^-(1+β)) dx, by incomplete gamma functions."""
     with working_bits(_BITS):
         s = arb(beta) / (1 + arb(beta))
         start, shrunk = arb(z), arb(n) ** -arb(beta)
@@ -120,7 +120,7 @@ def _integral(beta: float, z: float, n: int) -> float:
 
 
 def _summand(beta: float, z: Floats, x: float) -> Floats:
-    """f(x) = u exp(-z u), u = x^-(1+β)."""
+    """Return f(x) = u exp(-z u), u = x^-(1+β)."""
     u = float(x) ** -(1.0 + beta)
     result: Floats = u * np.exp(-z * u)
     return result
@@ -133,9 +133,10 @@ def _slope(beta: float, z: Floats, x: float) -> Floats:
 
 
 def _maximum(beta: float, z: Floats, n: int) -> Floats:
-    """Return the largest value of f on [1, n]; where z u = 1, or at an end.
+    """Return the largest value of f on [1, n], at z u = 1 or at an end.
 
-    |Σ f - ∫ f| ≤ (f(1) + f(n))/2 + half of the total variation, which for one maximum is that.
+    |Σ f - ∫ f| ≤ (f(1) + f(n))/2 + half of the total variation; with one maximum the sum of these
+    is that maximum.
     """
     lowest = float(n) ** -(1.0 + beta)
     best = np.clip(1.0 / np.maximum(z, 1e-300), lowest, 1.0)
@@ -143,7 +144,7 @@ def _maximum(beta: float, z: Floats, n: int) -> Floats:
 
 
 def window(law: PowerLawSum, learning_rate: float) -> tuple[float, float]:
-    """Return the α between which ⟨ε_g⟩ ∝ α^(-β/(1+β)) at small η, on the scale of its ends.
+    """Return the α between which ⟨ε_g⟩ ∝ α^(-β/(1+β)) at small η, up to factors of order 1.
 
     The lower end: the largest direction has decayed by 1/e (z = 1), before that nothing is learned.
     The upper end: the first correction of a finite spectrum, (z n^-(1+β))^s / s, has become as

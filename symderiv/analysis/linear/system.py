@@ -1,4 +1,4 @@
-r"""The linear network as a linear system: the linearisation around perfect learning is exact.
+r"""The linear network as a linear system, for which the linearisation is exact.
 
 With one linear unit on each side the deviation D_k = Q_k - 2 r_k/ρ_k + t_k/ρ_k² of an eigenspace
 (the mean of (J_a - B_a)² over its coordinates a) closes on itself,
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LinearSystem(KeptTrees):
-    """Coefficients of dD_k/dα = -decay_k D_k + source_k Σ_h readout_h D_h.
+    """The coefficients of dD_k/dα = -decay_k D_k + source_k Σ_h readout_h D_h.
 
-    Expressions in ``learning_rate`` (η), ``rho`` (ρ_k) and ``weight`` (w_k).
+    They are expressions in ``learning_rate`` (η), ``rho`` (ρ_k) and ``weight`` (w_k).
 
     Attributes:
         decay: d_k.
@@ -53,11 +53,11 @@ class LinearSystem(KeptTrees):
 
     @kept_property
     def texts(self) -> tuple[str, ...]:
-        """d, b, c as Python text: polynomials with whole coefficients."""
+        """Texts of d, b, c in Python: polynomials with integer coefficients."""
         return tuple(map(str, (self.decay, self.source, self.readout)))
 
     def numbers(self, learning_rate: Any, eigenvalue: Any, weight: Any) -> tuple[Any, Any, Any]:
-        """d, b, c for numbers of any kind: arrays, balls, fractions."""
+        """Return d, b, c for numbers of any kind: arrays, balls, fractions."""
         decay, source, readout = _function(self.plain.texts)(learning_rate, eigenvalue, weight)
         return decay, source, readout
 
@@ -72,21 +72,22 @@ class LinearSystem(KeptTrees):
 
     @property
     def exact_factor(self) -> Fraction:
-        """``error_factor`` as a fraction."""
+        """The factor ``error_factor`` as a fraction."""
         return Fraction(self.plain.error_factor)
 
     @property
     def factor(self) -> float:
-        """``error_factor`` as a double."""
+        """The factor ``error_factor`` as a double."""
         return float(self.exact_factor)
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
 def linear_system() -> LinearSystem:
-    """Return the system of the eigenspaces.
+    """Return the linear system that the deviations of eigenspaces obey.
 
     Raises:
-        SymderivError: The engine's equations do not reduce to it (never with the linear unit).
+        SymderivError: The engine's equations do not reduce to such a system (this never happens
+            with the linear unit).
     """
     import sympy as sp
 
@@ -99,7 +100,7 @@ def linear_system() -> LinearSystem:
     deviation = sp.Matrix([[-2, -2 * (M - 1), 1, M - 1]])
 
     def factor(matrix: sp.Matrix) -> sp.Expr:
-        """Return the multiple of the deviation that a matrix takes it to."""
+        """Return the factor by which a matrix multiplies the deviation."""
         moved = sp.simplify(deviation * matrix)
         if sp.simplify(moved - moved[2] * deviation) != sp.zeros(1, 4):
             raise SymderivError(f"the deviation of the linear network does not close: {moved}")
@@ -121,7 +122,7 @@ def linear_system() -> LinearSystem:
 
 @lru_cache(maxsize=8)
 def _function(texts: tuple[str, ...]) -> Callable[[Any, Any, Any], tuple[Any, ...]]:
-    # No library: the numbers bring their own arithmetic.
+    # Plain Python without a library: the numbers have their own arithmetic.
     source = f"lambda learning_rate, rho, weight: ({', '.join(texts)})"
     function: Callable[[Any, Any, Any], tuple[Any, ...]] = eval(source, {"__builtins__": {}})
     return function

@@ -1,1 +1,1 @@
-"""The symmetric plateau: its state, its stability, its escape."""
+"""The symmetric plateau: its state, its stability and the escape from it."""

@@ -1,6 +1,6 @@
-"""Closed forms of plateaus as they are kept: their numbers are computed without SymPy.
+"""Closed forms of plateaus as they are stored, so that numbers are computed without SymPy.
 
-Derived in :mod:`symderiv.analysis.plateau.plateau_forms`, with names from there.
+They are derived in :mod:`symderiv.analysis.plateau.plateau_forms`, which explains the names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import sympy as sp
 
 BASIS = ("r", "s", "q", "c")
-"""Deviations of R_ii, R_in, ρ Q_ii, ρ Q_ij."""
+"""Names of the deviations of R_ii, R_in, ρ Q_ii, ρ Q_ij."""
 
 MATRICES = ("G", "H", "H_row", "H_difference")
 RATES = (
@@ -28,8 +28,8 @@ RATES = (
 class PlateauForms(KeptTrees):
     """Parts of the plateau as expressions in c, M, T, D (K = M, all output weights 1/√M).
 
-    All rates are per unit of ηα. A name of the table in
-    :mod:`symderiv.analysis.plateau.plateau_forms` each.
+    All rates are per unit of ηα; :mod:`symderiv.analysis.plateau.plateau_forms` explains their
+    names.
 
     Attributes:
         stationarity: φ(c), which vanishes on the plateau.
@@ -53,7 +53,7 @@ class PlateauForms(KeptTrees):
 
     @kept_property
     def closed(self) -> Mapping[str, sp.Expr] | None:
-        """R, Q, ε_g and the responses with the closed c put in, simplified; None without it."""
+        """Return R, Q, ε_g and the responses with c in closed form, or None without such a c."""
         from symderiv.analysis.plateau.plateau_algebra import closed_expressions
 
         parts = {name: getattr(self, name) for name in ("generalization_error", *RATES)}
@@ -61,7 +61,7 @@ class PlateauForms(KeptTrees):
 
     @kept_property
     def texts(self) -> dict[str, str]:
-        """Write closed forms by name as SymPy text, in M, T, D, T2, D2, eta, and c if it occurs."""
+        """Return closed forms by name as SymPy text, in M, T, D, T2, D2, eta, and perhaps c."""
         if self.closed is None:
             return {
                 "R": "c*(T + D)",
@@ -82,13 +82,13 @@ class PlateauForms(KeptTrees):
 
 @dataclass(frozen=True)
 class LinearisedMatrices(KeptTrees):
-    """The matrices in M, T, D, each 4 × 4 in the basis r, s, q, c.
+    """The matrices of the linearised flow in M, T, D, 4 × 4 in the basis r, s, q, c.
 
     Attributes:
         G: Coefficient of -Λ.
         H_row: H_τ.
         H_difference: H_θ.
-        H: Their sum, which alone matters where teachers are uncorrelated in all orders.
+        H: The sum H_τ + H_θ, which alone matters if teachers are uncorrelated in all orders.
     """
 
     G: sp.Matrix
@@ -98,7 +98,7 @@ class LinearisedMatrices(KeptTrees):
 
     @kept_property
     def texts(self) -> dict[str, list[list[str]]]:
-        """Their entries as SymPy text."""
+        """Return the entries of the matrices as SymPy text."""
         return {
             name: [[str(entry) for entry in row] for row in getattr(self, name).tolist()]
             for name in MATRICES
@@ -107,7 +107,10 @@ class LinearisedMatrices(KeptTrees):
 
 @dataclass(frozen=True)
 class FullFlow(KeptTrees):
-    """The three equations, symbolic in Q, C, R, M, T, D, η, ν_1 (K = M, weights 1/√M)."""
+    """The three equations of the symmetric state, in Q, C, R, M, T, D, η, ν_1.
+
+    They are symbolic, with K = M and output weights 1/√M.
+    """
 
     equations: tuple[sp.Expr, sp.Expr, sp.Expr]
     generalization_error: sp.Expr
@@ -117,7 +120,7 @@ class FullFlow(KeptTrees):
 
     @kept_property
     def slopes(self) -> list[sp.Expr]:
-        """Their derivatives by Q, C, R, shape (3, 3) row by row."""
+        """Return the derivatives of the equations by Q, C, R, shape (3, 3) row by row."""
         from symderiv.analysis.symmetric import C, Q, R
         from symderiv.precision.balls.krawczyk import slopes_of
 
@@ -125,15 +128,16 @@ class FullFlow(KeptTrees):
 
     @kept_property
     def text(self) -> str:
-        """Equations and slopes as a function of doubles, as text: of Q, C, R, η, M, T, D, ν_1."""
+        """Return equations and derivatives as text of a function of Q, C, R, η, M, T, D, ν_1."""
         from symderiv.analysis.plateau.plateau_algebra import text_of
 
         return text_of([*self.equations, *self.slopes])
 
     @kept_property
     def equal(self) -> tuple[list[sp.Expr], list[sp.Expr]] | None:
-        """Equations of equal students, Q = C: two equations, and their derivatives by Q and R;
-        None where they are singular.
+        """Return the two equations of equal students, Q = C, with derivatives by Q and R.
+
+        The result is None where they are singular.
         """
         import sympy as sp
 

@@ -1,4 +1,4 @@
-r"""Site-symmetric fixed points with students that differ (Q > C), and those of the full η² flow.
+r"""Symmetric plateaus with students that differ (Q > C), and plateaus of the full η² flow.
 
 With dr_k = 0 as at first order, r_k = c τ_k/ρ_k, c = -B/a_s. Summed over modes, dQ_k = 0 gives two
 more equations, and only the mean eigenvalue ν_1 of the inputs enters, whatever the spectrum is:
@@ -7,9 +7,9 @@ more equations, and only the mean eigenvalue ν_1 of the inputs enters, whatever
           \kappa (Q - C) = \tfrac12 \eta \nu_1 (\Gamma_{ii} - \Gamma_{ij})
 
 with Q_s = Q + (K-1) C and Γ_s = Γ_ii + (K-1) Γ_ij. Equal students, Q = C, always solve the third
-one; the noise drives them apart, and a second branch has Q > C. Which state is approached is found
-by steps in time from small, different students, which end as Newton's; Krawczyk's operator on balls
-turns it into digits that are proved.
+one; the noise drives them apart, and a second branch has Q > C. The state that is approached is
+found by implicit time steps from small, different students, which end as Newton's method;
+Krawczyk's operator on balls then proves its digits.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from symderiv.precision.balls.krawczyk import enclosed_root
 from symderiv.precision.balls.working import working_bits
 
 _LARGE = 1e5
-# Logarithms of Q - C below this mean equal students.
+# Logarithms of Q - C below this count as equal students.
 _APART = -60.0
-# Of steps in time, in units of ηα: the first one, the shortest and the longest; the largest change
-# of logarithms in one, and that of the last one. The last step of Newton's rule.
+# Time steps in units of ηα: the first one, the shortest and the longest; the largest change of
+# logarithms in a step, and that in the last one. Newton steps: the size that ends the iteration,
+# and the largest that counts as converged.
 _FIRST_STEP, _SHORTEST_STEP, _LONGEST_STEP = 0.01, 1e-9, 1e15
 _CHANGE, _STILL = 0.3, 1e-9
 _NEAR, _CLOSE = 1e-10, 1e-4
@@ -47,13 +48,13 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FullPlateau:
-    """A site-symmetric fixed point with Q > C, or Q = C where no other is approached, in balls.
+    """A site-symmetric fixed point in balls: with Q > C, or Q = C if no other is approached.
 
     Attributes:
         Q, C, R: Q_ii, Q_ij, R_in of order 1.
-        generalization_error: Its height.
-        unstable_eigenvalue: Largest rate of the specialisation sector per unit of α; None if it
-            needs a spectrum that is not known.
+        generalization_error: The height of the plateau.
+        unstable_eigenvalue: The largest rate of the specialisation sector per unit of α; None if
+            the spectrum, which it needs, is unknown.
     """
 
     Q: arb
@@ -70,9 +71,9 @@ def full_plateau(
 
     Args:
         flow: The flow with noise terms (full flow), or without (first order in η).
-        teacher: Its moments or modes; inputs given by moments have mean eigenvalue 1.
+        teacher: The teacher, by its moments or modes; with moments the mean eigenvalue is 1.
         learning_rate: η, exact, positive.
-        bits: Working precision.
+        bits: The working precision.
 
     Raises:
         InputError: There is no such plateau at this η; the message names the η up to which there
@@ -100,14 +101,14 @@ def equal_students(
     bits: int,
     start: tuple[float, float],
 ) -> FullPlateau:
-    """Return the stationary state with Q = C, which small students see as long as they are equal.
+    """Return the stationary state with Q = C, the plateau of students that start equal.
 
     Args:
-        flow, teacher, learning_rate, bits: As in :func:`full_plateau`.
+        flow, teacher, learning_rate, bits: See :func:`full_plateau`.
         start: Q and R nearby.
 
     Raises:
-        ToleranceError: There is none that could be enclosed, or no vectors have its overlaps.
+        ToleranceError: No such state could be enclosed, or no vectors have its overlaps.
     """
     if flow.plain.equal is None:
         raise ToleranceError("the equations of equal students are singular")
@@ -121,7 +122,10 @@ def _enclosed(
     bits: int,
     start: Mapping[str, float],
 ) -> FullPlateau:
-    """Return the state near some numbers, of equal students without C, its height and escape."""
+    """Return the state near given numbers in balls, with its height and escape.
+
+    Without C among the numbers students are equal.
+    """
     work, plain = bits + 40, flow.plain
     equations, slopes = (plain.equations, plain.slopes) if "C" in start else plain.equal
     with working_bits(work):
@@ -139,14 +143,15 @@ def _enclosed(
         rate: arb | None = None
         if teacher.modes is not None:
             modes = teacher.modes(work)
-            # Without noise the third equation says κ = 0 where Q > C: rank one is all there is.
+            # Without noise the third equation means κ = 0 where Q > C: only the rank-one part is
+            # left.
             stiffness = values["eta"] * kappa if plain.noise else arb(0)
             rate = mode_rates(modes, stiffness, values["eta"] * response, modes.difference)[0]
         return FullPlateau(Q, C, R, error, rate)
 
 
 def _given(teacher: HomogeneousTeacher, bits: int) -> dict[str, arb]:
-    """M, T, D and the mean eigenvalue as balls."""
+    """Return M, T, D and the mean eigenvalue as balls."""
     T1, D1, _, _ = teacher.moments(bits)
     mean = arb(1)
     if teacher.modes is not None:
@@ -157,7 +162,7 @@ def _given(teacher: HomogeneousTeacher, bits: int) -> dict[str, arb]:
 
 
 class _Numeric:
-    """The flow in double precision: integration, and solutions followed in η."""
+    """The flow in double precision: its integration, and solutions that are followed in η."""
 
     def __init__(self, flow: FullFlow, teacher: HomogeneousTeacher) -> None:
         values = {name: float(x) for name, x in _given(teacher, 60).items()}
@@ -171,11 +176,13 @@ class _Numeric:
         return np.array([(total + (self.M - 1) * apart) / self.M, (total - apart) / self.M, cross])
 
     def _moving(self, y: Floats, eta: float) -> tuple[Floats, Floats]:
-        """Return the rates of y = log(Q - C, Q + (M-1) C, R) per unit of ηα, up to the factor ν_1,
-        and their derivatives; not a number outside of the domain of the equations.
+        """Return the rates of y = log(Q - C, Q + (M-1) C, R), and their derivatives.
 
-        The first two are the eigenvalues of the overlaps of students: both are positive, and for
-        two units one may be far smaller than the other.
+        Rates are per unit of ηα, up to the factor ν_1, and NaN outside of the domain of the
+        equations.
+
+        The first two entries are the eigenvalues of the overlaps of students: both are positive,
+        and with two units one may be far smaller than the other.
         """
         apart, total, cross = np.exp(y)
         try:
@@ -190,10 +197,10 @@ class _Numeric:
         return rates, turn @ parts[3:].reshape(3, 3) @ by_y - np.diag(rates)
 
     def approached(self, eta: float) -> Floats | None:
-        """Return the state that is approached from small students, or None if Q runs away.
+        """Return the state that is approached from small students; None if Q runs away.
 
-        Implicit steps of Euler's rule are those of Newton's where they are long; where a direction
-        grows, they are shorter than it takes to double.
+        Long steps of the implicit Euler rule are Newton steps; while a direction grows, steps are
+        shorter than its doubling time.
         """
         y, step = np.log([0.01 * self.T, 0.01 * self.T, 0.002 * self.T]), _FIRST_STEP
         rates, slopes = self._moving(y, eta)
@@ -211,11 +218,11 @@ class _Numeric:
         return None
 
     def _within(self, y: Floats) -> bool:
-        """Return whether Q has not run away."""
+        """Return whether Q is below the bound at which it counts as running away."""
         return bool(self._overlaps(y)[0] < _LARGE * self.T)
 
     def solved(self, start: Floats, eta: float) -> Floats | None:
-        """Return the state with Q > C by Newton's rule from one nearby."""
+        """Return the state with Q > C that Newton's method reaches from one nearby."""
         first, second, cross = start
         apart, total = max(first - second, 1e-9 * first), first + (self.M - 1) * second
         if min(apart, total, cross) <= 0:
@@ -223,7 +230,8 @@ class _Numeric:
         with np.errstate(all="ignore"):
             begin = np.log([apart, total, cross])
             solution = newton(lambda y: self._moving(y, eta), begin, 30, _NEAR, smallest=0.0)
-        # large students hardly move anywhere: small steps tell that a state stands still, not rates
+        # rates of large students are small everywhere: small Newton steps show convergence, not
+        # rates
         if solution is None or solution[1] > _CLOSE:
             return None
         overlaps = self._overlaps(solution[0])
@@ -232,11 +240,12 @@ class _Numeric:
         return None if equal or far else overlaps
 
     def followed(self, eta: float) -> tuple[float, Floats | None]:
-        """Return the state followed from a small learning rate: how far, and the state if it got
-        there.
+        """Follow the plateau from a small learning rate up to ``eta``.
+
+        Returns the learning rate that was reached, and the state if that is ``eta``.
 
         Raises:
-            ToleranceError: None was found at smaller rates either.
+            ToleranceError: No plateau was found at smaller learning rates either.
         """
         reached, state = eta, None
         for _ in range(40):

@@ -1,4 +1,4 @@
-"""Symbols of the closed forms of plateaus, and what is made of them."""
+"""Symbols of the closed forms of plateaus, and functions that simplify and print these."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from symderiv.gaussian.forms.surds import AlgebraFrame, tidy
 from symderiv.learning.derivation import symbols as s
 
 c = sp.Symbol("c", positive=True)
-"""The length of the students: J_i = c times the sum of the teachers."""
+"""The length c of the students: J_i = c times the sum of the teachers."""
 
 M = sp.Symbol("M", positive=True)
 """The number of units, K = M, in closed forms."""
 
 TEACHER = sp.Symbol("T", positive=True)
-"""T, a variance, in closed forms."""
+"""The variance T of a teacher's field in closed forms."""
 
 SYMBOLS = (M, TEACHER, D)
 
 ETA, NU = sp.symbols("eta nu", positive=True)
-"""η and the mean eigenvalue, in equations of the full flow."""
+"""η and the mean eigenvalue ν_1 in equations of the full flow."""
 
 FRAME = AlgebraFrame(
     SYMBOLS,
@@ -34,12 +34,12 @@ FRAME = AlgebraFrame(
         (sp.Integer(9), sp.Integer(3), sp.Integer(2)),
     ),
 )
-"""Closed forms in M, T, D, and teachers that are admissible."""
+"""The symbols M, T, D of closed forms, with values of admissible teachers for numerical checks."""
 
 
 def closed_expressions(parts: Mapping[str, sp.Expr], length: sp.Expr) -> dict[str, sp.Expr]:
-    """Return R, Q and other parts of the plateau with a closed form of c put in, simplified."""
-    # A length with arcsines keeps its letter: putting it in everywhere would not be readable.
+    """Return R, Q and other parts of the plateau with the closed form of c, simplified."""
+    # A length with arcsines is not substituted: the expressions would not be readable.
     known = {} if length.has(sp.asin) else {c: length}
     whole = {"R": c * (TEACHER + D), "Q": c**2 * M * (TEACHER + D), **parts}
     tidied = {name: tidy(value.xreplace(known), FRAME) for name, value in whole.items()}
@@ -47,7 +47,7 @@ def closed_expressions(parts: Mapping[str, sp.Expr], length: sp.Expr) -> dict[st
 
 
 def escape_forms(closed: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
-    """Return the rate of escape and its inverse by name: as κ = 0, or else for one mode."""
+    """Return the escape rate and time by name: for κ = 0, or else for a single mode."""
     second, rest, eta = sp.symbols("T2 D2 eta", real=True)
     difference, response = closed["difference_stiffness"], closed["teacher_response"]
     if difference == 0:

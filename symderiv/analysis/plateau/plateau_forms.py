@@ -8,8 +8,8 @@ Q = C = c² M P with P = T + D: every student is c times the sum of the teachers
 is the only unknown, for any number of modes. It is a root of φ(c) = c a_s + B, which is dε_g/dc
 along this line of states, divided by K M P.
 
-Linearised around it, with q_k = ρ_k δQ_k and vectors over modes, the flow falls into the symmetry
-sectors of permutations of students and of teachers:
+Linearised around it, with q_k = ρ_k δQ_k and vectors over modes, the flow decomposes into the
+symmetry sectors of permutations of students and of teachers:
 
 ====================================== ================== ==================================
 sector                                 multiplicity       matrix over the modes, times η
@@ -71,10 +71,10 @@ from symderiv.learning.derivation.learning_equations import LearningEquations
 
 
 def plateau_forms(equations: LearningEquations) -> PlateauForms:
-    """Return the plateau of a problem, derived from its equations.
+    """Return the plateau of a problem in closed form, derived from its equations.
 
     Args:
-        equations: What :func:`~symderiv.learning.derive_equations` gives.
+        equations: The result of :func:`~symderiv.learning.derive_equations`.
 
     Raises:
         DivergentError: A mean does not exist for these activations.
@@ -92,12 +92,12 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
         return state.collapsed(equations.teacher_gradient, units)
 
     def line(expression: sp.Expr) -> sp.Expr:
-        """Return the expression in c, with equal output weights."""
+        """Return an expression on the line of states with length c, with equal output weights."""
         weights = {V: 1 / sp.sqrt(M), V_TEACHER: 1 / sp.sqrt(M), s.K: M, s.M: M, T: TEACHER}
         states = {Q: c**2 * M * (TEACHER + D), R: c * (TEACHER + D)}
         return with_split_roots(expression.xreplace(states).xreplace(weights), FRAME)
 
-    # Students 1 and 2 are two of the equal ones, student 0 is the one of another length.
+    # Students 1 and 2 are two of the equal ones, student 0 is the longer one.
     same, other = gradient(1, 1).xreplace(one), gradient(1, 2).xreplace(one)
     stiffness = line(same + (s.K - 1) * other)
     teacher = line(pull(1))
@@ -129,13 +129,13 @@ def plateau_forms(equations: LearningEquations) -> PlateauForms:
 def full_flow(
     equations: LearningEquations, *, noise: bool = True, units: int | None = None
 ) -> FullFlow:
-    """Return the equations of the symmetric state, from the engine's.
+    """Return the equations of the symmetric state, reduced from those of the engine.
 
     Args:
-        equations: What :func:`~symderiv.learning.derive_equations` gives.
+        equations: The result of :func:`~symderiv.learning.derive_equations`.
         noise: True keeps the terms of order η².
-        units: M, if it is to be put in. Terms of four different units are then left out where there
-            are fewer; their means need not exist at the overlaps of two or three.
+        units: M, if it is to be substituted. With fewer than four units, terms of four different
+            units are then left out; their means need not exist at the overlaps of two or three.
     """
     reduced = symmetric.reduced_equations(equations, paired=False, noise=noise)
     weight = 1 / sp.sqrt(s.M)
@@ -171,12 +171,13 @@ def linearised_matrices(
     """Return the matrices of a problem at its plateau.
 
     Args:
-        reduced: The specialising ansatz.
+        reduced: The equations of the specialising ansatz.
         forms: The plateau.
 
     Returns:
-        None where a derivative does not exist (the gradients of an activation with a kink depend on
-        the root of Q_ii Q_jj - Q_ij², which is zero on the plateau) or c is not algebraic.
+        The matrices, or None if a derivative does not exist (the gradients of an activation with a
+        kink depend on the root of Q_ii Q_jj - Q_ij², which is zero on the plateau) or c is not
+        algebraic.
     """
     if forms.length is None or forms.length.has(sp.asin):
         return None
@@ -220,9 +221,9 @@ def linearised_matrices(
 class _PlateauLetters:
     """Variables in which the plateau is rational but for roots of single letters.
 
-    P = T + D, and one more letter for the sum that stands under the root in the length c; T and D
-    are expressed by them. Without this the closed forms are the same, but bringing fractions of
-    three variables and several roots to lowest terms takes minutes.
+    They are P = T + D, and one more letter for the sum under the root in the length c; T and D are
+    expressed by them. The closed forms are the same without them, but reducing fractions of three
+    variables and several roots to lowest terms would take minutes.
     """
 
     def __init__(self, length: sp.Expr) -> None:
@@ -254,11 +255,11 @@ class _PlateauLetters:
         return {**overlaps, **teacher, V: weight, V_TEACHER: weight}
 
     def tidy(self, expression: sp.Expr) -> sp.Expr:
-        """Lowest terms in these variables."""
+        """Return an expression in lowest terms in these variables."""
         if expression not in self._known:
             self._known[expression] = tidy(expression, self.frame)
         return self._known[expression]
 
     def back(self, expression: sp.Expr) -> sp.Expr:
-        """Return an expression in M, T, D again."""
+        """Return an expression in these variables in terms of M, T, D."""
         return expression.xreplace(self._back)

@@ -1,4 +1,4 @@
-"""Output of ``symderiv plateau``: numbers with their digits, closed forms, matrices."""
+"""The output of ``symderiv plateau``: numbers with their digits, closed forms, matrices."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 _BITS_PER_DIGIT = 3.33
 _LINE = 96
-# Up to here the O(η) flow is taken as it is.
-# Where there are fewer, terms of four different units are left out.
+# With fewer units than this, terms of four different units are left out. Up to this learning rate
+# the existence of the plateau of the full flow is not tested.
 _MANY_UNITS = 4
 _SMALL_RATE = 1
 
@@ -54,8 +54,8 @@ class PlateauReport:
         forms: The plateau in closed form.
         numbers: The plateau in balls.
         matrices: The linearised matrices, or None where they do not exist.
-        spread: Where equal students are unstable (κ < 0): the plateau with Q > C of the O(η) flow.
-        full: The plateau of the full flow, if it was asked for.
+        spread: The plateau with Q > C of the O(η) flow, if equal students are unstable (κ < 0).
+        full: The plateau of the full flow, if asked for.
         equal: The stationary state of the full flow with Q = C, where it could be enclosed.
     """
 
@@ -75,23 +75,24 @@ class PlateauReport:
         return Outward(self.digits)
 
     def text_of(self, value: arb) -> str:
-        """Return a ball as a decimal with the asked number of digits."""
+        """Return a ball as a decimal number with the digits asked for."""
         with working_bits(4 * self.digits + 200):
-            # Neutral directions of a secular equation are zero up to a proved bound.
+            # Eigenvalues of neutral directions are zero up to a proved bound, which needs more
+            # bits.
             return self._outward.text(value)
 
     def number(self, value: Any) -> Any:
-        """Return a ball for JSON: a number if a double holds it, else text."""
+        """Return a ball for JSON: as a number if a double holds its digits, else as text."""
         with working_bits(4 * self.digits + 200):
             return self._outward.number(value)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the keys of the interface."""
+        """Return the record of the plateau for JSON, with what is proved of its numbers."""
         return {**copy.deepcopy(self._record), **self._outward.record()}
 
     @cached_property
     def _record(self) -> dict[str, Any]:
-        """Contents of ``to_dict`` without the proofs of the numbers that have been shown so far."""
+        """The record for JSON, without what is proved of the numbers shown so far."""
         numbers = self.numbers
         escape = numbers.escape_time
         return {
@@ -144,7 +145,7 @@ class PlateauReport:
 
     @cached_property
     def _evaluated(self) -> dict[str, list[list[Any]]]:
-        """The matrices here, by name, as balls."""
+        """The linearised matrices at this teacher, by name, as balls."""
         if self.matrices is None:
             return {}
         bits = int(self.digits * _BITS_PER_DIGIT) + 60
@@ -159,7 +160,7 @@ class PlateauReport:
         }
 
     def to_text(self) -> str:
-        """Return lines for a terminal."""
+        """Return the lines for a terminal."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -277,7 +278,8 @@ def plateau_report(
             "good, so the full flow has no isolated plateau"
         )
     if asked:
-        # A large rate is looked at even if it is not asked for: the plateau may not exist.
+        # With a large rate the full flow is solved even if not asked for: the plateau may not
+        # exist.
         try:
             noisy = full_plateau(kept_flow(activation, True, units), teacher, learning_rate, bits)
         except (ToleranceError, NotYetError):
@@ -298,7 +300,7 @@ def plateau_report(
 def _numbers(
     forms: PlateauForms, teacher: HomogeneousTeacher, learning_rate: Fraction, digits: int
 ) -> tuple[PlateauNumbers, int]:
-    """Return the plateau with so many digits, and the bits that they took."""
+    """Return the plateau to so many digits, and the bits that this took."""
     bits = int((digits + 5) * _BITS_PER_DIGIT) + 40
     for _ in range(4):
         numbers = plateau_numbers(forms, teacher, learning_rate, bits)
@@ -318,8 +320,9 @@ def _equations(activation: Activation) -> LearningEquations:
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
 def kept_flow(activation: Activation, noise: bool, units: int | None = None) -> FullFlow:
-    """Return the flow of the plateau with or without the noise of the examples, for M units or, if
-    none is given, for four or more.
+    """Return the flow of the plateau with or without the noise of the examples, for M units.
+
+    Without ``units`` M is four or more.
     """
     from symderiv.analysis.plateau.plateau_forms import full_flow
 
@@ -328,7 +331,7 @@ def kept_flow(activation: Activation, noise: bool, units: int | None = None) -> 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
 def derived(activation: Activation) -> tuple[PlateauForms, LinearisedMatrices | None]:
-    """Forms and matrices of an activation, derived once in a process."""
+    """Return the closed forms and matrices of an activation, derived once in a process."""
     from symderiv.analysis.plateau.plateau_forms import linearised_matrices, plateau_forms
     from symderiv.analysis.symmetric import reduced_equations
 

@@ -1,7 +1,7 @@
 r"""The plateau in numbers: its length, its height, and all eigenvalues of the linearised O(η) flow.
 
-Everything is computed in balls from the exact expressions, so every number comes with a proved
-bound. The length c is a closed form or the root of φ(c), enclosed.
+Everything is computed in balls from the exact expressions, so that every number has a proved bound.
+The length c is a closed form or an enclosed root of φ(c).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GRID = [2.0 ** (k / 8) for k in range(-96, 97)]
 
 
 SYMMETRIC, DIFFERENCE = RATES[:2]
-# Letters of rates, and of mode vectors with their names.
+# Symbols of stiffnesses and of responses, the latter with the names of their mode vectors.
 _STIFFNESS = {
     (1, 0): "a_s",
     (2, 0): "2 a_s",
@@ -48,10 +48,10 @@ class Sector:
 
     Attributes:
         name: Key in outputs.
-        words: What moves.
-        multiplicity: How often, as a formula in M.
-        stiffness: How many times a_s and κ are in the coefficient of -Λ.
-        response: Name of the coefficient of the rank-one part, if there is one.
+        words: A description of the motion.
+        multiplicity: The multiplicity, as a formula in M.
+        stiffness: The multiples of a_s and κ in the coefficient of -Λ.
+        response: The name of the coefficient of the rank-one part, if there is one.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Sector:
 
     @property
     def formula(self) -> str:
-        """The matrix over modes, in names of :mod:`symderiv.analysis.plateau.plateau_forms`."""
+        """The matrix over modes, in symbols of :mod:`symderiv.analysis.plateau.plateau_forms`."""
         drift = f"-{_STIFFNESS[self.stiffness]} Lambda"
         return drift if self.response is None else f"{drift} - {_RESPONSES[self.response][0]} w^T"
 
@@ -85,10 +85,10 @@ class Group:
     """Eigenvalues of one sector.
 
     Attributes:
-        sector: Which.
-        multiplicity: How many independent directions have each of these eigenvalues.
+        sector: The symmetry sector.
+        multiplicity: The number of independent directions with each of these eigenvalues.
         values: The eigenvalues per unit of α as balls, descending; None if they need the modes.
-        slope: Coefficient of ρ_k where the eigenvalues are proportional to ρ_k, else None.
+        slope: The coefficient of ρ_k if the eigenvalues are proportional to ρ_k, else None.
         kind: ``attractive``, ``neutral``, ``escaping`` or ``mixed``; ``unknown`` without values.
     """
 
@@ -101,13 +101,14 @@ class Group:
 
 @dataclass(frozen=True)
 class PlateauNumbers:
-    """The plateau of a teacher in balls.
+    """The plateau for a given teacher, in balls.
 
     Attributes:
         length: c, with J_i = c times the sum of the teachers.
         R, Q: The order parameters R_in and Q_ij of order 1.
-        generalization_error: Height of the plateau.
-        rates: a_s, κ, B', f_s, f_d by their names in :class:`PlateauForms`, per unit of ηα.
+        generalization_error: The height of the plateau.
+        rates: The rates a_s, κ, B', f_s, f_d by their names in :class:`PlateauForms`, per unit of
+            ηα.
         groups: All eigenvalues of the linearised O(η) flow.
         unstable_eigenvalue: The largest eigenvalue of the specialisation sector per unit of α.
         escape_time: 1 over it, in units of α; None if nothing escapes.
@@ -130,12 +131,12 @@ def plateau_numbers(
 
     Args:
         forms: The plateau in closed form.
-        teacher: Its moments or modes.
+        teacher: The teacher, by its moments or modes.
         learning_rate: η as an exact rational, positive.
         bits: Working precision.
 
     Raises:
-        InputError: The escape rate needs the modes and only moments are known.
+        InputError: Only moments are known, and the escape rate needs the modes.
         ToleranceError: A number could not be enclosed.
     """
     work = bits + 60
@@ -148,7 +149,7 @@ def plateau_numbers(
         return ball_at(getattr(forms.plain, name), values, work)
 
     closed = forms.plain.closed or {}
-    # What is exactly zero in closed form is so in numbers.
+    # Rates that are exactly zero in closed form are exactly zero in numbers.
     rates = {name: arb(0) if closed.get(name) == 0 else at(name) for name in RATES}
     modes = None if teacher.modes is None else teacher.modes(work)
     with working_bits(work):
@@ -197,7 +198,7 @@ def _group(
 
 
 def mode_rates(modes: Modes, stiffness: arb, response: arb, vector: Sequence[arb]) -> list[arb]:
-    """Return eigenvalues of -stiffness Λ - response u wᵀ over the modes, descending."""
+    """Return the eigenvalues of -stiffness Λ - response u wᵀ over the modes, descending."""
     strengths = [response * u * w for u, w in zip(vector, modes.weight, strict=True)]
     poles = [-stiffness * rho for rho in modes.eigenvalue]
     if response.is_zero():
@@ -230,7 +231,7 @@ def plateau_length(forms: PlateauForms, values: dict[str, arb], bits: int) -> An
 
 
 def _start(forms: PlateauForms, values: dict[str, arb]) -> float:
-    """Return the root of φ with the lowest error at which φ rises (a minimum of the error in c)."""
+    """Return the root of φ that is the lowest minimum of the error in c."""
 
     def at(name: str, length: float) -> float:
         place = {**values, "c": arb(length)}

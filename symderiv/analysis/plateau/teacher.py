@@ -1,8 +1,7 @@
-r"""Homogeneous teachers: equal variances T^(l) and covariances D^(l)/(M-1), per order or mode.
+r"""Homogeneous teachers: equal variances T^(l) and covariances D^(l)/(M-1) in each order l.
 
 T^(l)_nm = Σ_k w_k ρ_k^(l-2) t_k,nm is the moment of order l. The plateau needs orders 1 (the
-covariance of the teacher's fields) and 2, and the modes themselves where rates of single modes are
-asked for.
+covariance of the teachers' fields) and 2, and rates of single modes need the modes themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ MAX_MODES = 4096
 
 @dataclass(frozen=True)
 class Modes:
-    """Modes of the inputs, every entry a ball.
+    """Modes of the inputs; every entry is a ball.
 
     Attributes:
         eigenvalue: ρ_k, distinct.
@@ -39,14 +38,15 @@ class Modes:
 
 @dataclass(frozen=True)
 class HomogeneousTeacher:
-    """M teachers with one variance and one covariance.
+    """M teachers with a common variance and a common covariance.
 
     Attributes:
         units: M, at least 2.
-        moments: T1, D1, T2, D2 as functions of a working precision in bits, giving balls; D is the
+        moments: A function from a working precision in bits to T1, D1, T2, D2 as balls; D is the
             sum of a row's off-diagonal entries.
-        modes: The modes at a working precision, or None if only the moments are known.
-        words: The spectrum in words.
+        modes: A function from a working precision to the modes, or None if only the moments are
+            known.
+        words: The description of the spectrum.
     """
 
     units: int
@@ -92,7 +92,7 @@ def _check(order: int, units: int, T: Fraction, D: Fraction) -> None:
 def teacher_of_moments(
     units: int, T1: Fraction, D1: Fraction, T2: Fraction, D2: Fraction
 ) -> HomogeneousTeacher:
-    """Return a teacher of which the moments of orders 1 and 2 are known, as exact rationals.
+    """Return a teacher whose moments of orders 1 and 2 are known, as exact rationals.
 
     With T2 = T1 and D2 = D1 the inputs are isotropic: one mode, ρ = 1.
 
@@ -145,7 +145,7 @@ def teacher_of_power_law(units: int, count: int, exponent: Fraction) -> Homogene
         )
 
     def modes(bits: int) -> Modes:
-        # A steep spectrum spans many orders of magnitude; differences of eigenvalues stay exact.
+        # More bits, because a steep spectrum spans many orders of magnitude.
         with working_bits(bits + 40):
             rho = tuple(power_law_balls(count, exponent))
             square = tuple(x * x for x in rho)

@@ -1,1 +1,1 @@
-"""Arguments of the public calls: their names, exact numbers, starts and texts."""
+"""Arguments of the public calls: their names, exact numbers, initial states and texts."""

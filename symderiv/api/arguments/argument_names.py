@@ -18,7 +18,7 @@ _RENAMED = {"time.values": "alpha", "data": "inputs", "task": "tasks"}
 
 
 def argument_of(key: str) -> str:
-    """Return the argument that a study's key is."""
+    """Return the name of the argument that corresponds to a key of a study."""
     if key in _RENAMED:
         return _RENAMED[key]
     table, dot, name = key.partition(".")

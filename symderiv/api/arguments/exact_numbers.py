@@ -13,7 +13,7 @@ _MOST_DIGITS, _MOST_WORKING_DIGITS = 1000, 20_000
 
 
 def check_digits(digits: int, working_digits: int | None = None) -> None:
-    """Refuse numbers of digits that nobody computes with, before anything is computed.
+    """Refuse numbers of digits that are out of range, before anything is computed.
 
     Raises:
         InputError: one of them is out of range.
@@ -28,7 +28,7 @@ def check_digits(digits: int, working_digits: int | None = None) -> None:
 
 
 def exact(name: str, value: Any) -> Fraction:
-    """Return the exact rational that an argument means: a text, or the decimal that a float shows.
+    """Return the exact rational that an argument states: a text, or a float's shortest decimal.
 
     Raises:
         InputError: it is not a rational number.
@@ -45,7 +45,7 @@ def exact(name: str, value: Any) -> Fraction:
 
 
 def exact_decimal(number: float) -> Fraction:
-    """Return the decimal that was typed: the shortest one that gives the double."""
+    """Return the shortest decimal that gives a double: the one that was typed."""
     return Fraction(repr(float(number)))
 
 

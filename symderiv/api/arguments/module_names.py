@@ -1,4 +1,4 @@
-"""Names that a solver module may have; little is imported to refuse the others at once."""
+"""Names that a solver module may have, tested with few imports so that refusals are fast."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Final
 
 from symderiv.foundation.errors import InputError
 
-#: Names in a module's own text, and in the folder beside it.
+#: Names that a module's text or the folder beside it already uses.
 TAKEN: Final = frozenset({"np", "numba", "math", "numpy", "fast", "runtime"})
 
 
 def check_module_name(name: str, folder: Path | None = None) -> None:
-    """Refuse names that no module can have, or that hide another module when it is imported.
+    """Refuse names that no module can have, or that would hide another module on import.
 
     Args:
         name: the name of the module.
-        folder: where it goes; a module there of the same name is its own older self.
+        folder: the module's folder; a module of the same name there counts as its older version.
 
     Raises:
         InputError: with the reason.

@@ -1,4 +1,4 @@
-"""Starts of integrations: a state, a file with one, or order parameters."""
+"""Initial states of integrations: a state, a file with one, or order parameters."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def start_of(
     given: State | str | PathLike[str] | Mapping[str, Any] | None,
     argument: str = "initial",
 ) -> Initial:
-    """Return the start of a study: its own (None), or what was given instead.
+    """Return the given initial state, or that of the study if None is given.
 
     Args:
         study: the study.
         given: the state, as the user gave it.
-        argument: how the user calls it, for messages.
+        argument: the name of the argument, for messages.
 
     Raises:
         InputError: the given state is not one of this study.
@@ -51,10 +51,10 @@ def start_of(
 
 
 def at_rest(study: Study, start: Initial) -> Initial:
-    """Return a start that a simulation can have, with biases and velocities of the problem.
+    """Return a start if a simulation can begin there: with the problem's biases, at rest.
 
     Raises:
-        InputError: something else was given that the rule adds to the state.
+        InputError: other values were given for what the rule adds to the state.
     """
     for name, field in added_fields(study).items() if start.further else ():
         if field.packed in start.further:

@@ -1,4 +1,4 @@
-"""The text of a study: files by their full names, arrays written out or beside it."""
+"""The text of a study, with absolute names of files and with arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symderiv.inputs.given import Given
 from symderiv.keys.toml_text import to_toml
 from symderiv.problem.study import Study
 
-# 20 bytes a number: larger texts are slow to read and useless to look at.
+# Largest array in a text, at 20 bytes a number; larger texts are slow and unreadable.
 _MOST_INLINE = 10**6
 _MOST_BESIDE = 1000
 
@@ -19,11 +19,11 @@ _FILES = (("data", "file"), ("data", "features"), ("initial", "state"))
 
 
 def whole_text(study: Study, *, equal: bool = False) -> str:
-    """Return a text that reads back to an equal study, from anywhere.
+    """Return a text of the study from which an equal study can be read in any folder.
 
     Args:
         study: the study.
-        equal: only to be compared: arrays by their digest.
+        equal: True gives digests in place of arrays, for texts that are only compared.
 
     Raises:
         InputError: an array is too large to be written out.
@@ -40,7 +40,7 @@ def whole_text(study: Study, *, equal: bool = False) -> str:
 
 
 def saved_text(study: Study, path: Path, *, force: bool = False) -> str:
-    """Return :func:`whole_text`, written to a file, with large arrays in files beside it."""
+    """Return :func:`whole_text` and write it to a file, with large arrays in files beside it."""
     target = Output(path, "toml", inputs=study.input_files, force=force)
     tables = _located(study.tables(_MOST_BESIDE), study)
     for key, value in _arrays(study).items():

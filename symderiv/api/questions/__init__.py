@@ -1,9 +1,8 @@
-"""The questions about Gaussian expectations that people ask, each one call.
+"""Questions about Gaussian expectations, each answered by one call.
 
-``mean``, ``integral`` (``i2``, ``i3``, ``i4``) and ``check`` take whatever a notebook has at hand
-(texts, symbols, fractions, floats, arrays), choose between closed form, quadrature and refusal, and
-answer with a result that shows itself. The commands ``expect``, ``integral`` and ``check`` are
-these calls.
+``mean``, ``integral`` (``i2``, ``i3``, ``i4``) and ``check`` take texts, symbols, fractions, floats
+and arrays, choose between closed form, quadrature and refusal, and return a result that shows
+itself. The commands ``expect``, ``integral`` and ``check`` make these calls.
 """
 
 from __future__ import annotations

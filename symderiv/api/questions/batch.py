@@ -1,4 +1,4 @@
-"""Questions given by keys: lines of a batch, each answered whatever the others are.
+"""Questions as lines of a batch, each with its own keys; all are answered, despite errors.
 
 The keys are the names of the commands' options; the manual's page "How do I ask many questions at
 once?" has examples.
@@ -18,7 +18,7 @@ from symderiv.foundation.errors import InputError, SymderivError, defect
 
 _LONGEST: Final = 1_000_000
 
-#: Per kind of question, the keys of a batch's line and the arguments they are; first the kind.
+#: For each kind of question, the arguments by keys of a line; the first key is the kind.
 _KEYS: Final = {
     kind: {name if place else kind: name for place, name in enumerate(signature(call).parameters)}
     for kind, call in (("expr", mean), ("integral", integral))
@@ -26,18 +26,18 @@ _KEYS: Final = {
 
 
 def answers(lines: Iterable[bytes], defaults: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a JSON object per line, in order: the answer's ``to_dict()``, or ``{"error": ...}``.
+    """Yield one JSON object per line: the answer's ``to_dict()``, or ``{"error": ...}``.
 
     Args:
         lines: JSON objects in UTF-8, each with the keys of one question.
-        defaults: Values of keys that a line does not give.
+        defaults: Values of keys that a line leaves out.
     """
     for line in lines:
         yield _record(line, defaults)
 
 
 def answer(values: Mapping[str, Any]) -> Expectation:
-    """Return the public call that keys and their values stand for; its errors name the keys."""
+    """Return the answer to the question that keys and values state; errors name the keys."""
     kinds = [kind for kind in _KEYS if kind in values]
     if len(kinds) != 1:
         raise InputError("give one of the keys expr or integral")
@@ -61,7 +61,7 @@ def _record(line: bytes, defaults: Mapping[str, Any]) -> dict[str, Any]:
         error = error.renamed(keys.get(error.argument or "", error.argument))
         return {"error": " ".join(str(error).split())}
     except Exception as error:
-        # whatever a line does, the lines after it are still answered
+        # an error in one line must not keep the following lines from being answered
         return {"error": defect(error)}
 
 
@@ -77,7 +77,7 @@ def _values(line: bytes, defaults: Mapping[str, Any]) -> dict[str, Any]:
     record = load_json(text, "the line")
     if not isinstance(record, dict):
         raise InputError("the line is not a JSON object")
-    # defaults stand in for keys that the line does not give
+    # defaults replace keys that the line leaves out
     kind = "expr" if "expr" in record else "integral"
     missing = {key: value for key, value in defaults.items() if key in _KEYS[kind]}
     if "activation" in record or "activations" in record:

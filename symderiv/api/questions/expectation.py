@@ -1,7 +1,7 @@
 """The answer to a question about a Gaussian expectation, and how it is found.
 
-Closed form by rules where there is one, else a number by quadrature with a proved bound, else a
-refusal with the reason: :func:`answered` decides, for notebooks and commands alike.
+:func:`answered` returns a closed form by rules if there is one, else a number by quadrature with a
+proved error bound, else a refusal with the reason; notebooks and commands use it alike.
 """
 
 from __future__ import annotations
@@ -32,21 +32,22 @@ from symderiv.precision.balls.decimals import Digits, arithmetic, nearest_float
 from symderiv.precision.balls.enclosure import certified
 from symderiv.precision.quadrature.numeric_mean import NumericMean, numeric_mean
 
-#: Digits tried beyond those asked until a double is known to be the nearest one.
+#: Additional digits tried until it is known which double is the nearest one.
 _MORE_DIGITS = (8, 16, 32)
 
 
 @dataclass(frozen=True)
 class Question:
-    """The averaged function, its law, and the form of the question.
+    """A question: the averaged function, the law of its fields, and its form.
 
     Args:
-        integrand: Function of the fields.
+        integrand: The function of the fields.
         fields: All fields.
-        law: Their law.
+        law: The law of the fields.
         digits: Significant digits wanted.
-        echo: How the question was understood, as JSON.
-        evaluations: How often quadrature may evaluate functions; None is its own limit.
+        echo: The question as it was understood, for JSON.
+        evaluations: The largest number of evaluations of functions by quadrature; None is its own
+            limit.
     """
 
     integrand: sp.Expr
@@ -64,13 +65,14 @@ class Expectation(Shown):
     ``float(result)`` is the double nearest to the exact value if that can be proved.
 
     Args:
-        question: What was asked.
+        question: The question.
         statement: LaTeX of E[...].
         expression: The closed form, or the form with four-sign integrals ``SignMean4``; None if the
             number comes from quadrature.
-        number: The number with its error; None while symbols are left.
-        method: How it was found.
-        sign_factors: Largest number of sign factors left after all reductions; None for quadrature.
+        number: The number with its error; None if symbols remain.
+        method: The method by which the answer was found.
+        sign_factors: Largest number of sign factors that remain after all reductions; None for
+            quadrature.
         steps: The derivation.
     """
 
@@ -175,7 +177,7 @@ class Expectation(Shown):
 
     @property
     def latex(self) -> str:
-        """LaTeX of the closed form, or of the statement and its value."""
+        """Return LaTeX of the closed form, or of the statement and its value."""
         if self.expression is not None:
             return str(sp.latex(self.expression))
         number = self.number
@@ -245,10 +247,10 @@ class Expectation(Shown):
 
 
 def answered(question: Question) -> Expectation:
-    """Return the answer, in closed form or else as a number.
+    """Return the answer to a question, in closed form or else as a number.
 
     Raises:
-        InputError: The law is not one, or the expectation does not exist.
+        InputError: The covariance belongs to no Gaussian law, or the expectation does not exist.
         NotYetError: There is no answer in this version.
         ToleranceError: The digits were not reached.
     """
@@ -273,8 +275,8 @@ def _by_quadrature(question: Question, reason: NotYetError | DivergentError) -> 
     law = question.law
     asked = numeric_mean(question.integrand, question.fields, law.covariance, law.mean, str(reason))
     if isinstance(reason, DivergentError):
-        # The rules look at factors one by one: sin(x)/x is 1/x to them. A bound of the whole
-        # function decides.
+        # The rules treat factors one by one and see 1/x in sin(x)/x, which would diverge. A bound
+        # of the whole function decides whether the mean exists.
         if asked.symbols:
             raise reason
         try:
@@ -295,7 +297,7 @@ def _evaluated(question: Question, asked: NumericMean) -> Expectation:
 
 
 def _enclosure(statement: str, number: Value | None) -> tuple[Step, ...]:
-    """Return the last step of a certified number: where the bound comes from."""
+    """Return the last step of a certified number, which states its error bound."""
     if number is None or not number.certified:
         return ()
     if number.error_bound == "0":
@@ -312,7 +314,7 @@ def _enclosure(statement: str, number: Value | None) -> tuple[Step, ...]:
 
 
 def _latex(number: str) -> str:
-    """Return a decimal in LaTeX, its power of ten written out."""
+    """Return a decimal number in LaTeX, with its power of ten."""
     mantissa, _, power = number.partition("e")
     return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
 

@@ -1,4 +1,4 @@
-r"""``check``: is a printed formula the expectation that it claims to be?"""
+r"""The call ``check``: is a printed formula the expectation that it claims to be?"""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from symderiv.gaussian import (
 from symderiv.precision.balls.decimals import arithmetic
 
 MAX_FIELDS: Final = 9
-#: Evaluations of functions that one point may cost, in up to three variables and in more.
+#: Largest numbers of evaluations at one point, for up to three variables and for more.
 MOST_EVALUATIONS: Final = (4e5, 6e6)
 
 _LETTERS: Final = ("u", "v", "w", "z")
-#: Letters that papers use for the covariance; C_{12} is its entry whatever that entry is.
+#: Letters that papers use for the covariance; C_{12} is its entry, whatever expression that is.
 _BASES: Final = ("C", "c", "Q", "Sigma")
 
 _INTEGRAL: Final = re.compile(r"I([234])")
@@ -275,7 +275,7 @@ def check(
 
 @dataclass(frozen=True)
 class _Formula:
-    """The formula in the symbols of the covariance, and what came with it."""
+    """The formula in symbols of the covariance, with its definitions and notes."""
 
     expression: sp.Expr
     definitions: dict[str, sp.Expr]
@@ -301,7 +301,7 @@ def _read_formula(
 
 
 def _from_sympy(formula: sp.Expr, names: dict[str, str], meaning: dict[str, sp.Expr]) -> sp.Expr:
-    """Return a SymPy expression, its symbols by their names."""
+    """Return a SymPy expression with its symbols replaced by those of the same names."""
     put_in = {}
     for symbol in formula.free_symbols:
         name = names.get(symbol.name.replace("_", ""))
@@ -315,7 +315,7 @@ def _from_sympy(formula: sp.Expr, names: dict[str, str], meaning: dict[str, sp.E
 
 
 def _left_side(left: str, which: str) -> tuple[str, ...]:
-    """Return whether the left side of the equals sign is the mean in question."""
+    """Return a note if the left side of the formula does not name the mean in question."""
     named = _INTEGRAL.match(re.sub(r"[\\{}_ ]|mathcal|mathrm", "", left))
     if not left or (named and f"i{named[1]}" == which):
         return ()
@@ -325,7 +325,7 @@ def _left_side(left: str, which: str) -> tuple[str, ...]:
 
 
 def _closed(asked: _What) -> tuple[DerivedExpectation | None, Exception]:
-    """Return the closed form, or None and the reason why there is none."""
+    """Return the closed form, or None with the reason why there is none."""
     try:
         return asked.expectation(asked.law.covariance), InputError()
     except (NotYetError, DivergentError) as reason:
@@ -334,7 +334,7 @@ def _closed(asked: _What) -> tuple[DerivedExpectation | None, Exception]:
 
 @dataclass(frozen=True)
 class _What:
-    """The averaged function, its law, and how the question was understood."""
+    """The averaged function and its law, as the question was understood."""
 
     integrand: sp.Expr
     fields: tuple[sp.Symbol, ...]
@@ -345,11 +345,11 @@ class _What:
 
     @property
     def statement(self) -> str:
-        """LaTeX of E[...]."""
+        """The expectation E[...] in LaTeX."""
         return rf"\mathbb{{E}}\left[{sp.latex(self.integrand)}\right]"
 
     def number(self, covariance: sp.Matrix, digits: int) -> Value:
-        """Return the expectation at a covariance of numbers."""
+        """Return the expectation for a covariance of numbers."""
         law = LawOfFields(sp.ImmutableMatrix(covariance), None, {})
         most = MOST_EVALUATIONS[covariance.rows > 3]
         mean = answered(Question(self.integrand, self.fields, law, digits, {}, most)).number
@@ -360,7 +360,7 @@ class _What:
         return expectation(self.integrand, self.fields, sp.Matrix(covariance))
 
     def names(self) -> tuple[dict[str, str], dict[str, sp.Expr]]:
-        """Return names that a formula may use, with the variables that they stand for."""
+        """Return names that a formula may use, with the variables that they denote."""
         matrix, n = self.law.covariance, self.law.covariance.rows
         symbols = sorted(matrix.free_symbols, key=lambda s: str(s.name))
         names = {symbol.name.replace("_", ""): symbol.name for symbol in symbols}
@@ -370,7 +370,7 @@ class _What:
                 entry = matrix[i, j]
                 variable = entry.name if entry.is_Symbol else f"C{min(i, j) + 1}{max(i, j) + 1}"
                 if variable in meaning and meaning[variable] != entry:
-                    continue  # the user's symbol of that name is meant
+                    continue  # this name means the user's symbol
                 meaning[variable] = entry
                 for base in _BASES:
                     names.setdefault(f"{base}{i + 1}{j + 1}", variable)
@@ -405,7 +405,7 @@ def _read(what: Any, activation: Any, activations: Any, covariance: Any) -> _Wha
 
 
 def _size(text: str) -> int:
-    """Return the largest number of a field in a formula."""
+    """Return the largest number of a field in a formula, which is the number of fields."""
     numbers = [
         int(m.group(1)) if m.group(1) else FIRST_FIELDS.index(m.group()) + 1
         for m in _FIELD.finditer(text[:3000])

@@ -1,4 +1,4 @@
-"""The law of the fields and the function of them, as people give them.
+"""The law of the fields and the averaged function, as users give them.
 
 Fields are called x1, x2, ...; x, y, z, w are other names of the first four.
 """
@@ -30,13 +30,13 @@ _X: Final = sp.Symbol("x", real=True)
 
 @dataclass(frozen=True)
 class LawOfFields:
-    """A Gaussian law of fields, exact.
+    """An exact Gaussian law of fields.
 
     Args:
         covariance: Shape (n, n), symmetric. Symbols are real; one that stands alone on the diagonal
             is positive, as a variance is.
         mean: Shape (n, 1), or None for zero.
-        given: The symbols that the caller gave, by those that stand for them here.
+        given: The caller's symbols, by the symbols that replace them here.
     """
 
     covariance: sp.ImmutableMatrix
@@ -50,11 +50,11 @@ def read_law(covariance: Any, mean: Any = None, size: int | None = None) -> LawO
     Args:
         covariance: Rows of entries (:meth:`Reader.entry`): a list, an array, a SymPy matrix.
         mean: Entries; None is zero.
-        size: The number of fields it must have, if that is known.
+        size: The required number of fields, if that is known.
 
     Raises:
-        ShapeError: Not square, not of the wanted size, too large.
-        InputError: An entry that cannot be read, not symmetric.
+        ShapeError: The covariance is not square, not of this size, or too large.
+        InputError: An entry cannot be read, or the covariance is not symmetric.
     """
     reader = EntryReader()
     rows = _array(covariance, "covariance")
@@ -105,7 +105,7 @@ def _check_symmetric(matrix: sp.MatrixBase) -> None:
 
 
 def _array(value: Any, argument: str, entry: str = "") -> list[Any]:
-    """Return the entries along the first axis; a column of a matrix counts as a list."""
+    """Return the entries along the first axis; a matrix of one column counts as a list."""
     if isinstance(value, sp.MatrixBase):
         value = value.tolist() if argument == "covariance" else list(value)
     elif hasattr(value, "__array__") and not isinstance(value, np.generic | np.ma.MaskedArray):
@@ -137,8 +137,8 @@ def read_expression(value: Any, size: int) -> tuple[sp.Expr, tuple[sp.Symbol, ..
         The expression, and all ``size`` fields as real symbols x1, x2, ...
 
     Raises:
-        FormulaError: Not an acceptable formula.
-        ShapeError: A field beyond the size of the covariance.
+        FormulaError: The formula is not acceptable.
+        ShapeError: A field is beyond the size of the covariance.
     """
     fields = tuple(sp.Symbol(f"x{i + 1}", real=True) for i in range(size))
     names = {f"x{i + 1}": i for i in range(size)} | {
@@ -189,12 +189,12 @@ def read_activation(value: Any, argument: str) -> tuple[sp.Expr, str]:
     """Return the expression in the symbol x of an activation, and its formula as text.
 
     Args:
-        value: A name ("erf", "relu", ...), a formula in x, a SymPy expression in one symbol, or
-            what ``symderiv.activation`` gives.
-        argument: What errors name.
+        value: A name ("erf", "relu", ...), a formula in x, a SymPy expression in one symbol, or a
+            result of ``symderiv.activation``.
+        argument: The name of the argument in errors.
 
     Raises:
-        FormulaError: Nothing of that.
+        FormulaError: The value is none of these.
     """
     try:
         if isinstance(value, str):

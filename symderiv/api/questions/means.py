@@ -19,7 +19,7 @@ from symderiv.gaussian import covariance_symbols, integrand
 DEFAULT_DIGITS: Final = 15
 MAX_DIGITS: Final = 1000
 
-#: Per integral: what it averages, one activation per slot, and the number of fields.
+#: For each integral its integrand, with one activation per slot, and the number of fields.
 INTEGRALS: Final = {
     "i2": ("{}(u)*{}(v)", 2, 2),
     "i3": ("{}'(u)*v*{}(w)", 2, 3),
@@ -194,7 +194,7 @@ def asked_integral(
 
 
 def split_activations(text: str) -> list[str]:
-    """Return the parts between commas outside brackets: ``Max(x,0),x`` has two."""
+    """Return the parts of a text between commas outside brackets: ``Max(x,0),x`` has two."""
     parts, depth = [""], 0
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -220,7 +220,7 @@ def _slots(which: str, given: dict[str, Any], covariance: Any, digits: int) -> E
 def _integral(
     which: str, given: Sequence[tuple[sp.Expr, str]], covariance: Any, digits: int
 ) -> Question:
-    """Return an integral of activations that were read, one for all slots or one per slot."""
+    """Return an integral of given activations, one for all slots or one per slot."""
     pattern, slots, size = INTEGRALS[which]
     digits = _digits(digits)
     if covariance is None:
@@ -242,7 +242,7 @@ def _integral(
 
 
 def _digits(value: Any) -> int:
-    """Return a number of significant digits: a whole number, or text that is one."""
+    """Return a number of significant digits, given as a whole number or its text."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         number = int(value)
     else:

@@ -1,1 +1,1 @@
-"""Answers of the public calls, which show, draw and save themselves."""
+"""Results of the public calls, which show, draw and save themselves."""

@@ -1,4 +1,4 @@
-"""Answers whose values have the names of their JSON keys."""
+"""Results whose attributes have the names of their JSON keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Answer(Shown):
     """
 
     _title = "Answer"
-    #: What is shown first, of the record.
+    #: Keys of the record that are shown first.
     _first: Sequence[str] = ()
 
     def __init__(self, record: Mapping[str, Any], shown: Node | str | None = None) -> None:
@@ -29,8 +29,8 @@ class Answer(Shown):
 
         Args:
             record: the JSON object of the command.
-            shown: what the command prints for people, a text if that is a file; the summary when
-                left out.
+            shown: the command's readable output, a text if that is a file; the summary when left
+                out.
         """
         self._record = dict(record)
         self._shown = Verbatim(shown) if isinstance(shown, str) else shown
@@ -61,12 +61,12 @@ class Answer(Shown):
         return Summary(self._title, rows, notes)
 
 
-#: Times (n,), curves (n,) by their labels, the window of a power law or None.
+#: Times (n,), curves (n,) by label, and the window of a power law or None.
 Curves = tuple[Any, dict[str, Any], "tuple[float, float] | None"]
 
 
 class DrawnAnswer(Answer):
-    """An answer with an error curve, which is computed when it is drawn or pickled."""
+    """A result with an error curve, which is computed when it is drawn or pickled."""
 
     def __init__(
         self, record: Mapping[str, Any], shown: Node, curves: Callable[[], Curves]
@@ -97,7 +97,7 @@ class DrawnAnswer(Answer):
 
 
 class _Known:
-    """Curves that were computed, or why there are none."""
+    """Curves that were computed already, or the error that prevents it, for pickling."""
 
     def __init__(self, curves: Curves | None, error: InputError | None) -> None:
         self.curves, self.error = curves, error
@@ -110,7 +110,7 @@ class _Known:
 
 
 def _short(value: Any) -> Any:
-    """Return a long list by its ends."""
+    """Return a long list shortened to its ends."""
     if isinstance(value, list) and len(value) > 5:
         first, last = value[0], value[-1]
         ends = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in (first, last)]

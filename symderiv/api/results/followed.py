@@ -1,4 +1,4 @@
-"""Quantities that are followed along a run: derivatives by numbers of the problem, and events."""
+"""Studies along whose runs derivatives by numbers and events are followed."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ _ENTRY = re.compile(r"\b([QRv])\[\s*(\d+)\s*(?:,\s*(\d+)\s*)?\]")
 
 @dataclass(frozen=True)
 class FollowedStudy(Followed):
-    """A study with its start, along whose runs more is followed.
+    """A study with its start, along whose runs derivatives and events are followed.
 
     Attributes:
-        study: It.
-        initial: Where runs begin, as it was given.
+        study: The study.
+        initial: The initial state of runs, as it was given.
     """
 
     study: Study
@@ -64,7 +64,7 @@ class FollowedStudy(Followed):
 
     @cached_property
     def flow(self) -> Flow:
-        """The flow of the study itself."""
+        """The flow of the study with its own numbers."""
         return self._flow({})
 
     def _flow(self, numbers: Mapping[str, float]) -> Flow:
@@ -109,7 +109,7 @@ class FollowedStudy(Followed):
         return TwiceVariedFlow(self.flow, directions, bends)
 
     def _bend(self, name: str) -> Bend:
-        """Return the second derivatives of the start and the constants by a number."""
+        """Return the second derivatives of start and constants by a number."""
         value = self.number(name)
         size, weights = abs(value) or 1.0, (_CENTRAL_TWICE, _FORWARD_TWICE)
 
@@ -134,15 +134,15 @@ class FollowedStudy(Followed):
 
 
 def with_numbers(study: Study, numbers: Mapping[str, float]) -> Study:
-    """Return the study with other numbers, by the names of the arguments of a problem."""
+    """Return the study with other values of some numbers, by names of a problem's arguments."""
     return study.changed(by_key(numbers))
 
 
 def number_of(study: Study, name: str) -> float:
-    """Return a number that a study states, by the name of the argument of a problem.
+    """Return a number of a study, by the name of a problem's argument.
 
     Raises:
-        InputError: it is none.
+        InputError: the name is not that of a number.
     """
     for holder in (*(getattr(study, table) for table in STATED), study.data):
         value = getattr(holder, name, None)
@@ -156,7 +156,7 @@ def number_of(study: Study, name: str) -> float:
 
 
 def entry_of(name: str, K: int, M: int) -> tuple[str, tuple[int, ...]]:
-    """Return what is observed, and the place in it: ``"Q[1,2]"`` is Q at (0, 1).
+    """Return the array and the index of an observable: ``"Q[1,2]"`` is Q at (0, 1).
 
     Raises:
         InputError: there is no such order parameter.

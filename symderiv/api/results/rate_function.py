@@ -1,4 +1,4 @@
-"""The right-hand side of the order-parameter equations as a function that integrators call."""
+"""The right-hand side of the order-parameter equations as a function for integrators."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class RateFunction(Shown):
         *_, Q, R = fields_of(rows, state.weight, state.eigenvalue, state.K, state.M)
         unpacked = {"Q": Q, "R": R}
         for name, values in self._flow.packing("state").views(rows).items():
-            # in vectors the index of the eigenvalue is the last one
+            # in vectors the index of the eigenvalue comes last
             unpacked[name] = (
                 np.moveaxis(values, -1, rows.ndim - 1) if self._by_mode(name) else values
             )
@@ -110,7 +110,7 @@ class RateFunction(Shown):
                 yield f"{name}[{','.join(str(n + 1) for n in index)}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the names of the entries and the start."""
+        """Return the names of the entries and the initial state."""
         return {"names": list(self.names), "initial": self.initial.tolist()}
 
     def _summary(self) -> Summary:
@@ -121,15 +121,15 @@ class RateFunction(Shown):
         return Summary("Right-hand side f(alpha, y)", rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # compiled equations do not travel to other processes; the problem does
+        # compiled equations cannot be pickled; the problem can
         return RateFunction, (self._study,)
 
 
 def flow_at(study: Study, start: Initial) -> Flow:
-    """Return the flow of a study from a start, where its rates depend on the state alone.
+    """Return the flow of a study from a start; refuse rates that depend on more than the state.
 
     Raises:
-        InputError: they depend on more, or the inputs have no equations.
+        InputError: the rates depend on more than the state, or no equations exist for the inputs.
     """
     for key in ("task", *keys_acting("time", "steps")):
         if key in study.rule_keys:
@@ -143,7 +143,7 @@ def flow_at(study: Study, start: Initial) -> Flow:
 
 
 def formulas_of(study: Study, flow: Flow) -> dict[str, sp.Expr]:
-    """Return output weights that are formulas in K and M."""
+    """Return the output weights that are given as formulas in K and M, as exact expressions."""
     formulas = {}
     for field, key, values in (
         ("v", "student_weights", flow.state.student_weights),
@@ -158,7 +158,7 @@ def formulas_of(study: Study, flow: Flow) -> dict[str, sp.Expr]:
 
 
 def slope_at(flow: Flow) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the rates of a flow at a flat state."""
+    """Return the function from a flat state to its rates."""
     K, M = flow.state.K, flow.state.M
     course, right_hand_side = flow.course, flow.kernel.right_hand_side_for(K, M)
     return lambda flat: course.slope(0.0, flat, right_hand_side)

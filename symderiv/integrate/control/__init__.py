@@ -1,1 +1,1 @@
-"""Numbers of a problem that are chosen in time: runs with their gradients, and searches."""
+"""Optimal control: numbers of a problem that vary in time, gradients of runs, and searches."""

@@ -28,19 +28,19 @@ backward = Linked(_LOOPS, "backward", shipped=True)
 
 
 class ControlSteps(NamedTuple):
-    """Steps in time: lengths (S,), and the number of the piece that each lies in (S,)."""
+    """Time steps: lengths, shape (S,), and the number of the piece that holds each, shape (S,)."""
 
     lengths: np.ndarray
     pieces: np.ndarray
 
     @property
     def alpha(self) -> np.ndarray:
-        """The times of their ends, from 0 on, shape (S + 1,)."""
+        """The times α of the ends of the steps, beginning with 0, shape (S + 1,)."""
         return np.concatenate([[0.0], np.cumsum(self.lengths)])
 
 
 class Path(NamedTuple):
-    """A run in steps.
+    """A run under a control, with its steps.
 
     Attributes:
         values: the values of the control in each piece.
@@ -61,12 +61,12 @@ class Path(NamedTuple):
 
 @dataclass(frozen=True)
 class ControlledFlow:
-    """A flow with constants ``base + u * change``, in which u is the control.
+    """A flow whose constants are ``base + u * change``, with the control u.
 
     Attributes:
         flow: Its right-hand side, in one piece, without directions.
         base, change: Flat constants.
-        average: The name of the error.
+        average: The name of the observable that is the error.
     """
 
     flow: VariedRun
@@ -75,7 +75,7 @@ class ControlledFlow:
     average: str = "generalization_error"
 
     def run(self, values: np.ndarray, steps: ControlSteps, begin: np.ndarray | None = None) -> Path:
-        """Return the run with a control, from the begin of the flow or elsewhere."""
+        """Return the run under a control, from the flow's initial state or from ``begin``."""
         start = self.course.begin if begin is None else begin
         stages = np.empty((steps.lengths.size + 1, 4, start.size))
         stages[0, 0] = start
@@ -86,7 +86,9 @@ class ControlledFlow:
         return path
 
     def rates(self, state: np.ndarray, value: float) -> np.ndarray:
-        """Return the rates of the order parameters that move."""
+        """Return the time derivatives of the moving order parameters at a state, for one control
+        value.
+        """
         rates = np.empty_like(state)
         constants = self.base + value * self.change
         self.rhs(0.0, np.ascontiguousarray(state), self.course.sizes, constants, rates)
@@ -94,12 +96,13 @@ class ControlledFlow:
         return moving
 
     def gradient(self, path: Path, covectors: np.ndarray) -> np.ndarray:
-        """Return the derivatives by the control in each piece.
+        """Return the derivative of an objective by the control in each piece, by the discrete
+        adjoint.
 
         Args:
             path: a run.
-            covectors: derivatives of what is differentiated by the order parameters that move, at
-                the ends of the steps, shape (S + 1, r).
+            covectors: derivatives of the objective by the moving order parameters at the ends of
+                the steps, shape (S + 1, r).
         """
         gradient = np.zeros(path.values.size)
         table = np.stack([self.base, self.change])
@@ -120,7 +123,7 @@ class ControlledFlow:
         return gradient
 
     def errors(self, states: np.ndarray) -> np.ndarray:
-        """Return the error at flat states (P, n)."""
+        """Return the generalisation error at flat states (P, n), shape (P,)."""
         seen = self.flow.seen(states, np.zeros(len(states)), {self.average})
         return np.array([float(each[self.average]) for each in seen])
 
@@ -130,17 +133,17 @@ class ControlledFlow:
 
     @cached_property
     def moving(self) -> np.ndarray:
-        """Places in the flat state of the order parameters that move."""
+        """Places in the flat state of the order parameters that change in time, each once."""
         return np.ascontiguousarray(self._kept[self._moves])
 
     @cached_property
     def _directions(self) -> np.ndarray:
-        """Directions of those order parameters that move, shape (r, n)."""
+        """Unit directions of the order parameters that change in time, shape (r, n)."""
         return np.ascontiguousarray(self._basis[self._moves])
 
     @cached_property
     def _moves(self) -> np.ndarray:
-        """True for each order parameter that changes; output weights often do not."""
+        """Mask of the order parameters that change in time; output weights often do not."""
         course, rates = self.course, np.zeros((3, self.course.begin.size))
         state = course.begin.copy()
         for row in rates:
@@ -151,13 +154,13 @@ class ControlledFlow:
 
     @cached_property
     def _kept(self) -> np.ndarray:
-        """The place of every order parameter; the first of two equal ones."""
+        """The place in the flat state of every order parameter; the first of a symmetric pair."""
         places: np.ndarray = np.argmax(self._basis != 0.0, axis=1)
         return places
 
     @cached_property
     def _basis(self) -> np.ndarray:
-        """The direction in which every order parameter changes, shape (r, n)."""
+        """The unit direction of every order parameter; symmetric entries change together."""
         directions = []
         packing = self.course.state
         for name, shape in packing.shapes.items():
@@ -182,14 +185,14 @@ class ControlledFlow:
 
     @cached_property
     def _moved(self) -> np.ndarray:
-        """The changes of the constants with the control, arrays before numbers."""
+        """The derivatives by the control of the changing constants, arrays before numbers."""
         views = self.course.constants.views(self.change)
         parts = sorted((views[name] for name in self.changing), key=lambda each: not each.shape)
         return np.concatenate([each.ravel() for each in parts])
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
-        """Names of the fields of the state that move."""
+        """Names of the fields of the state that contain moving order parameters."""
         slices = self.course.state.slices
         return tuple(
             name
@@ -199,8 +202,8 @@ class ControlledFlow:
 
     @cached_property
     def _pulls(self) -> np.ndarray:
-        """Places of the two entries of each order parameter among those of moving fields, shape
-        (r, 2); -1 where there is one.
+        """Places of the two entries of each moving order parameter among the entries of moving
+        fields, shape (r, 2); the second is -1 if there is only one.
         """
         slices = self.course.state.slices
         place = np.full(self.course.begin.size, -1)
@@ -219,7 +222,7 @@ class ControlledFlow:
 
     @property
     def course(self) -> Course:
-        """The flow without its functions."""
+        """The course of the run: its initial state, constants and pieces, without functions."""
         return self.flow.course
 
     @cached_property
@@ -236,7 +239,7 @@ def _parts(path: Path) -> tuple[np.ndarray, ...]:
 
 
 def _loop(loop: Linked, function: Callable[..., None], *others: Any) -> None:
-    """Call a loop with a function: without numba, unless it compiled the function."""
+    """Call a compiled loop with a right-hand side; numba is needed only if it compiled one."""
     if isinstance(function, MachineCode) and loop.without_compiler() is not None:
         loop(function, *others)
         return

@@ -10,14 +10,14 @@ from symderiv.integrate.control.controlled_flow import ControlledFlow, ControlSt
 
 
 class Objective(Protocol):
-    """A positive number of a run, to be made small."""
+    """A positive number that depends on a run and is to be minimised."""
 
     def value(self, flow: ControlledFlow, path: Path) -> float:
-        """Return the number; infinite of a run that diverges."""
+        """Return the value of the objective; infinite if the run diverges."""
         ...
 
     def gradient(self, flow: ControlledFlow, path: Path) -> np.ndarray:
-        """Return its derivatives by the control in each piece."""
+        """Return the derivatives of the objective by the control in each piece."""
         ...
 
 
@@ -25,11 +25,11 @@ class FinalError(NamedTuple):
     """The generalisation error at the end."""
 
     def value(self, flow: ControlledFlow, path: Path) -> float:
-        """Return the error."""
+        """Return the generalisation error at the end."""
         return float(_finite(flow, path.states[-1:])[0])
 
     def gradient(self, flow: ControlledFlow, path: Path) -> np.ndarray:
-        """Return its derivatives."""
+        """Return the derivatives of the final error by the control in each piece."""
         return flow.gradient(path, _last(flow, path, 1.0))
 
 
@@ -41,25 +41,25 @@ class IntegratedError(NamedTuple):
         return float(_simpson(path.steps) @ _finite(flow, path.states))
 
     def gradient(self, flow: ControlledFlow, path: Path) -> np.ndarray:
-        """Return its derivatives."""
+        """Return the derivatives of the integral by the control in each piece."""
         slopes = np.array([flow.error_slopes(state) for state in path.states])
         return flow.gradient(path, _simpson(path.steps)[:, None] * slopes)
 
 
 class TimeToError(NamedTuple):
-    """The first time at which the generalisation error is below a number.
+    """The first time at which the generalisation error falls to a given number.
 
-    Where the run ends before, its end, multiplied by 1 + the logarithm of what the error is above
-    the number, so that searches find controls that reach it.
+    For a run that ends at time α_e with a larger error ε, the value is α_e (1 + log(ε / number)),
+    so that searches find controls that reach the number.
 
     Attributes:
-        error: the number.
+        error: the generalisation error to be reached.
     """
 
     error: float
 
     def value(self, flow: ControlledFlow, path: Path) -> float:
-        """Return the time."""
+        """Return the time, or its substitute if the error is not reached."""
         last = self.cut(flow, path)
         if last is None:
             above = _finite(flow, path.states[-1:])[0] / self.error
@@ -67,7 +67,7 @@ class TimeToError(NamedTuple):
         return float(last.steps.alpha[-1])
 
     def gradient(self, flow: ControlledFlow, path: Path) -> np.ndarray:
-        """Return its derivatives."""
+        """Return the derivatives of the time by the control in each piece."""
         last = self.cut(flow, path)
         if last is None:
             factor = path.steps.alpha[-1] / flow.errors(path.states[-1:])[0]
@@ -78,7 +78,7 @@ class TimeToError(NamedTuple):
         return flow.gradient(last, _last(flow, last, -1.0 / speed))
 
     def cut(self, flow: ControlledFlow, path: Path) -> Path | None:
-        """Return a run up to that time; its last step is shorter. None if it is not reached."""
+        """Return the run cut at that time, in its last step; None if there is none."""
         from scipy.optimize import brentq
 
         errors = flow.errors(path.states)
@@ -102,7 +102,7 @@ class TimeToError(NamedTuple):
 
 
 def _finite(flow: ControlledFlow, states: np.ndarray) -> np.ndarray:
-    """Return errors, infinite ones where a state is none."""
+    """Return the generalisation errors at states, infinite where they are invalid."""
     if not np.isfinite(states).all():
         return np.full(len(states), np.inf)
     errors = flow.errors(states)
@@ -110,14 +110,14 @@ def _finite(flow: ControlledFlow, states: np.ndarray) -> np.ndarray:
 
 
 def _last(flow: ControlledFlow, path: Path, factor: float) -> np.ndarray:
-    """Return covectors that are those of the error at the end."""
+    """Return covectors that are zero but at the end, where they are ``factor`` times dε/ds."""
     covectors = np.zeros((len(path.states), flow.moving.size))
     covectors[-1] = factor * flow.error_slopes(path.states[-1])
     return covectors
 
 
 def _simpson(steps: ControlSteps) -> np.ndarray:
-    """Return the weights of the ends of steps, of which two and two are equally long."""
+    """Return Simpson's weights at the ends of steps that come in pairs of equal length."""
     weights = np.zeros(steps.lengths.size + 1)
     h = steps.lengths[::2] / 3.0
     weights[:-1:2] += h

@@ -17,24 +17,24 @@ from symderiv.integrate.control.controlled_flow import ControlledFlow, ControlSt
 from symderiv.integrate.control.objectives import Objective
 
 _TRIED = 33
-# of the logarithm of an objective that is infinite; line searches then take shorter steps
+# stands for the logarithm of an infinite objective; line searches then take shorter steps
 _DIVERGED = 1e3
-# what halving steps may change logarithms of objectives of constants by before anything is searched
+# steps are halved until log objectives of constant controls change less than this, or so often
 _ALIKE, _MOST_HALVES = 1e-2, 256
-# restarts forget the curvature; steps of a search, and of one that only looks where it leads
+# restarts forget the curvature; largest numbers of iterations of a search and of a scouting one
 _RESTARTS, _MOST, _SCOUTED = 4, 1000, 30
-# parts of the range by which a search moves that has ended
+# a search has converged if it moves the control by less than this part of its range
 _STILL = 1e-6
 
 
 @dataclass(frozen=True)
 class ControlFound:
-    """A control with its run.
+    """A control that was found, with its objective and the error along its run.
 
     Attributes:
-        values: in each piece, shape (P,).
-        objective: what it is chosen for.
-        alpha, errors: ends of the steps and the generalisation error there.
+        values: the control in each piece, shape (P,).
+        objective: the value of the objective.
+        alpha, errors: times of the ends of the steps, and the generalisation errors there.
     """
 
     values: np.ndarray
@@ -45,10 +45,10 @@ class ControlFound:
 
 @dataclass(frozen=True)
 class Arc:
-    """Pieces in a row in which a control is at a bound, or between them.
+    """A run of consecutive pieces in which a control stays at a bound, or between the bounds.
 
     Attributes:
-        kind: "lower bound", "upper bound", "interior", or "idle", where it changes nothing.
+        kind: "lower bound", "upper bound", "interior", or "idle" where the control has no effect.
         begin, end: times.
     """
 
@@ -59,15 +59,15 @@ class Arc:
 
 @dataclass(frozen=True)
 class ControlSearch:
-    """A search for the best control.
+    """A search for the control that minimises an objective.
 
     Args:
-        flow: with the control.
-        objective: to be made small.
+        flow: the flow that depends on the control.
+        objective: the number to be minimised.
         bounds: the bounds of the control.
         edges: the edges of the pieces, shape (P + 1,), from 0 on.
         halves: pairs of steps in each piece.
-        made: an entry for each gradient.
+        made: the list that grows by one entry with each gradient, for the progress.
         tell: see :class:`symderiv.foundation.progress.Progress`.
     """
 
@@ -86,21 +86,21 @@ class ControlSearch:
 
     @property
     def steps(self) -> ControlSteps:
-        """Number of steps of all pieces together."""
+        """The time steps of all pieces together."""
         inside = 2 * self.halves
         lengths = np.repeat(np.diff(self.edges) / inside, inside)
         return ControlSteps(lengths, np.repeat(np.arange(self.pieces, dtype=np.int64), inside))
 
     def run(self, values: np.ndarray) -> Path:
-        """Return the run with a control."""
+        """Return the run under a control."""
         return self.flow.run(values, self.steps)
 
     def finer(self) -> ControlSearch:
-        """Return the same with half the steps."""
+        """Return this search with steps half as long."""
         return replace(self, halves=2 * self.halves)
 
     def fine_enough(self) -> ControlSearch:
-        """Return the same with so many steps that half of them tell about the same of constants."""
+        """Return the search with steps so short that halving them hardly changes objectives."""
         search = self
         told = search._of_constants()
         while search.halves < _MOST_HALVES:
@@ -117,7 +117,7 @@ class ControlSearch:
         return np.log([self._value(np.full(self.pieces, rate)) for rate in rates])
 
     def outcome_of(self, values: np.ndarray) -> ControlFound:
-        """Return a control with what comes of it."""
+        """Return a control with its objective and the error along its run."""
         path = self.run(values)
         errors = self.flow.errors(path.states)
         value = self.objective.value(self.flow, path)
@@ -133,7 +133,7 @@ class ControlSearch:
         return self.outcome_of(np.full(self.pieces, best))
 
     def greedy(self) -> ControlFound:
-        """Return the control that makes the error fall fastest at the begin of every piece."""
+        """Return the control that at the beginning of every piece makes the error fall fastest."""
         values, state = np.zeros(self.pieces), self.flow.course.begin
         inside = 2 * self.halves
         lengths = np.diff(self.edges) / inside
@@ -146,12 +146,12 @@ class ControlSearch:
         return self.outcome_of(values)
 
     def _steepest(self, state: np.ndarray) -> float:
-        """Return where the error falls fastest at a state."""
+        """Return the value of the control for which the error falls fastest at a state."""
         slopes = self.flow.error_slopes(state)
         return self._least(lambda u: float(slopes @ self.flow.rates(state, u)))
 
     def _least(self, function: Callable[[float], float]) -> float:
-        """Return where a function of the control is least: on a grid, then close to it."""
+        """Return the control that minimises a function: the best on a grid, refined nearby."""
         from scipy.optimize import minimize_scalar
 
         grid = np.linspace(*self.bounds, _TRIED)
@@ -168,19 +168,19 @@ class ControlSearch:
         return float(near.x) if near.fun < tried[place] else float(grid[place])
 
     def starts(self, *others: ControlFound) -> list[np.ndarray]:
-        """Return controls to search from: others, and constants at the quarters of the bounds."""
+        """Return controls to start from: given ones, and constants at quarters of the bounds."""
         low, high = self.bounds
         quarters = [np.full(self.pieces, low + (high - low) * n / 4.0) for n in (1, 2, 3)]
         finite = [each.values for each in others if np.isfinite(each.objective)]
         return finite + [each for each in quarters if np.isfinite(self._value(each))]
 
     def scouted(self, starts: list[np.ndarray]) -> list[ControlFound]:
-        """Return where short searches from some controls come, the best first."""
+        """Return the ends of short searches from some controls, the best first."""
         ends = [self.outcome_of(self._search(start, _SCOUTED)[0]) for start in starts]
         return sorted(ends, key=lambda each: each.objective)
 
     def best(self, start: np.ndarray) -> ControlFound:
-        """Return the best control that is found from another."""
+        """Return the local optimum to which searches from a control converge, with restarts."""
         values = start
         for _ in range(_RESTARTS):
             before = values
@@ -190,7 +190,9 @@ class ControlSearch:
         return self.outcome_of(values)
 
     def _search(self, start: np.ndarray, most: int) -> tuple[np.ndarray, float]:
-        """Return where a search comes in so many steps, and how far that is."""
+        """Return the end of an L-BFGS-B search of at most ``most`` iterations, and how far it
+        moved.
+        """
         from scipy.optimize import minimize
 
         low, high = self.bounds
@@ -219,10 +221,11 @@ class ControlSearch:
         return low + (high - low) * end.x, float(np.max(np.abs(end.x - scaled)))
 
     def slopes(self, found: ControlFound) -> np.ndarray:
-        """Return the mean of ∂H/∂u over each piece, H the Hamiltonian, in parts of the objective.
+        """Return the mean of ∂H/∂u over each piece, with the Hamiltonian H, in units of the
+        objective.
 
-        It is what the objective gains by moving the control through all of its range during the
-        whole run, to first order, divided by the objective.
+        To first order it is the relative change of the objective if the control moves through its
+        whole range during the whole run.
         """
         path = self.run(found.values)
         gradient = self.objective.gradient(self.flow, path) / np.diff(self.edges)
@@ -231,7 +234,7 @@ class ControlSearch:
         return scaled
 
     def arcs(self, values: np.ndarray, slopes: np.ndarray) -> list[Arc]:
-        """Return the pieces in a row that are alike."""
+        """Return the arcs of a control: consecutive pieces of one kind, put together."""
         low, high = self.bounds
         kinds = np.where(values <= low, "lower bound", "interior").astype(object)
         kinds[values >= high] = "upper bound"

@@ -1,4 +1,4 @@
-"""Many runs in one process: studies that share a solver module, integrated side by side."""
+"""Many runs in one process: studies that share a solver module are integrated side by side."""
 
 from symderiv.integrate.ensemble.chunk import Chunk
 from symderiv.integrate.ensemble.chunks import (

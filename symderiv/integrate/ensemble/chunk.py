@@ -78,17 +78,17 @@ class Chunk:
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The numbers of all runs and their values, by name; errors where they were measured."""
+        """Return the results of all runs by name; their errors only where they were measured."""
         measured = np.isfinite(self.tolerance_reached).any()
         names = (*_NUMBERS, *(("tolerance_reached",) if measured else ()))
         return {**{name: getattr(self, name) for name in names}, **self.values}
 
     def fail(self, number: int, error: Exception) -> None:
-        """Note that a run cannot start."""
+        """Record that a run cannot start, with the error that says why."""
         self.status[number] = f"failed: {error}"
 
     def put(self, number: int, curves: Mapping[str, np.ndarray]) -> None:
-        """Take over the curves of one run, to where it came."""
+        """Store the curves of one run up to the last time that it reached."""
         for name, curve in curves.items():
             if name not in self.values:
                 shape = (self.status.size, self.alpha.size, *curve.shape[1:])
@@ -96,7 +96,7 @@ class Chunk:
             self.values[name][number, : len(curve)] = curve
 
     def end_lanes(self, rows: np.ndarray, found: LaneResults) -> None:
-        """Note how runs in lanes ended."""
+        """Store how runs in lanes ended."""
         evaluations = found.evaluations
         self.status[rows] = [run.cause for run in found.runs]
         self.alpha_end[rows] = [run.last_alpha for run in found.runs]
@@ -107,7 +107,7 @@ class Chunk:
         self.wall_seconds[rows] = found.seconds * share
 
     def add(self, number: int, found: Trajectory) -> None:
-        """Take over one run of a study."""
+        """Store one run of a study."""
         self.T[number] = found.T
         self.put(number, {**{name: getattr(found, name) for name in _CURVES}, **found.further})
         self.status[number] = found.cause
@@ -119,7 +119,7 @@ class Chunk:
         self.wall_seconds[number] = found.wall_seconds
 
     def add_lanes(self, numbers: Sequence[int], flows: Sequence[Flow], found: LaneResults) -> None:
-        """Take over runs of studies in lanes."""
+        """Store runs of studies that were integrated in lanes."""
         rows = np.array(numbers)
         state = flows[0].state
         K, M, L = state.K, state.M, state.L

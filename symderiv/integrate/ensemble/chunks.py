@@ -29,15 +29,12 @@ from symderiv.storage.study_kernel import activation_tolerance
 #: Called with the number of runs that have ended and the number of all.
 ChunkProgress = Callable[[int, int], None]
 
-# States at all times that are held at once besides the results made of them.
+# Bytes of states at all times that are held at once, besides the results made of them.
 _BYTES = 128 * 2**20
 
 
 def group_points(points: Iterable[Study]) -> list[list[int]]:
-    """Return the numbers of the points, in groups that :func:`integrate_chunk` takes together.
-
-    Groups come in the order of their first points, points in theirs.
-    """
+    """Return the indices of the points in groups that :func:`integrate_chunk` takes together."""
     groups: dict[Hashable, list[int]] = {}
     for number, study in enumerate(points):
         groups.setdefault(_shared(study), []).append(number)
@@ -45,7 +42,7 @@ def group_points(points: Iterable[Study]) -> list[list[int]]:
 
 
 def _shared(study: Study) -> Hashable:
-    """Return what the studies of a chunk have in common."""
+    """Return the key of a chunk: sizes, activations, times, tolerance and rule of a study."""
     rule: Hashable = None
     try:
         if study.rule_keys:
@@ -85,7 +82,7 @@ def integrate_chunk(
 
     Args:
         points: at least one.
-        starts: their initial states; made when left out.
+        starts: their initial states; made from the studies when left out.
         threads: one per processor when left out.
         max_steps: steps after which a run is given up.
         progress: called with the number of runs that have ended and the number of all.
@@ -127,7 +124,7 @@ def integrate_chunk(
 
 
 def _together(flows: Sequence[tuple[int, Flow]]) -> tuple[int, list[tuple[int, Flow]]]:
-    """Return how many go at a time on each thread, and the flows as they are integrated."""
+    """Return the number of runs at a time on each thread, and the flows with their fast errors."""
     numbers, made = zip(*flows, strict=True)
     width = width_for(made)
     return width, [*zip(numbers, with_fast_errors(made, width), strict=True)]
@@ -141,15 +138,15 @@ def through_lanes(
     told: EndedRuns,
     checked: bool,
 ) -> bool:
-    """Integrate runs of one module with states of one size; False where they were interrupted.
+    """Integrate runs of one module with states of one size; return False if interrupted.
 
     Args:
         chunk: filled in place.
-        members: numbers and runs, of which as many go at a time as fit.
-        integrated: integrates some of them, see :func:`run_in_lanes`.
-        take: takes numbers, runs and results over into the chunk.
-        told: told how many have ended.
-        checked: measure errors.
+        members: indices and runs; as many are integrated at a time as fit into memory.
+        integrated: the function that integrates some of the runs, see :func:`run_in_lanes`.
+        take: the function that stores indices, runs and results in the chunk.
+        told: the count of runs that have ended.
+        checked: True also measures the errors of the runs.
     """
     size, times = members[0][1].course.begin.size, chunk.alpha.size
     most = max(64, int(_BYTES / (8.0 * size * times)))
@@ -173,7 +170,7 @@ def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:
 
 
 class EndedRuns:
-    """Counts runs that have ended."""
+    """A count of runs that have ended, which reports progress."""
 
     def __init__(self, progress: ChunkProgress | None, total: int) -> None:
         self._progress, self._total, self._count = progress, total, 0
@@ -187,10 +184,10 @@ class EndedRuns:
         self.so_far(0)
 
 
-# As in lanes.
+# Steps keep a tenth of the tolerance, as in lanes.
 _TIGHTER = 10.0
 
-#: Number of the run, its study, start and module.
+#: Index of the run, its study, initial state and solver module.
 Single = tuple[int, Study, Initial, Kernel]
 
 
@@ -202,11 +199,11 @@ def run_singly(
     ended: Callable[[], None],
     measure: bool = False,
 ) -> None:
-    """Integrate runs and take their curves over into a chunk.
+    """Integrate runs one on each thread and store their curves in a chunk.
 
     The first run is made alone: it compiles what the others use. The compiled steps of runs do not
-    wait for each other. An interrupt from the keyboard lets the runs end that have begun, and
-    leaves the others as interrupted.
+    wait for each other. After an interrupt from the keyboard the runs that have begun go on to
+    their end, and the others count as interrupted.
 
     Args:
         chunk: filled in place.
@@ -214,7 +211,7 @@ def run_singly(
         threads: how many.
         max_steps: steps after which a run is given up.
         ended: called after each run.
-        measure: measure the errors, as single runs do.
+        measure: True estimates the error of each run from a second one.
     """
     solved = partial(_solved, max_steps=max_steps, measure=measure)
 
@@ -250,7 +247,7 @@ def run_singly(
 
 
 def _solved(run: Single, max_steps: int, measure: bool) -> Trajectory | SymderivError:
-    """Return a run's trajectory, or why there is none."""
+    """Return a run's trajectory, or the error that prevented it."""
     _, study, start, kernel = run
     try:
         if measure:

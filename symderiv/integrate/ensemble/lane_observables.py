@@ -17,7 +17,7 @@ LANE_OBSERVABLES = types.FunctionType(types.void(VECTOR, INTEGERS, VECTOR, VECTO
 
 
 def _kept_with(digest: int) -> Any:
-    """Return the loop over states, compiled, by the digest of what lanes are made of."""
+    """Return the compiled loop over states; ``digest`` is that of the sources of lane modules."""
 
     @compiled(
         (
@@ -81,11 +81,11 @@ def averages(
     constants: np.ndarray,
     reached: np.ndarray,
 ) -> np.ndarray:
-    """Return what a lane module observes along runs, shape (n, A), not a number beyond their ends.
+    """Return the generalisation errors along runs, shape (n, A); NaN beyond the end of a run.
 
     Args:
-        module: the module.
-        units: what it is compiled for.
+        module: the lane module.
+        units: the numbers of units that it is compiled for.
         sizes, states, constants, reached: see ``observe_lanes``.
     """
     with kept_code():

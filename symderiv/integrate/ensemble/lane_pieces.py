@@ -12,7 +12,7 @@ from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
 from symderiv.integrate.flows.lanes import LaneResults, Told, integrate_lanes
 from symderiv.integrate.flows.run_errors import Worse
 
-# Errors of steps add up, and the largest is above the mean that is controlled.
+# Steps keep a tenth of the tolerance: their errors add up, and only their mean is controlled.
 _TIGHTER = 10.0
 
 
@@ -30,7 +30,7 @@ class LaneStart:
     def integrate(
         self, runs: Sequence[PiecewiseRun], problems: Sequence[FlatProblem]
     ) -> LaneResults:
-        """Integrate pieces of runs, with states of one size over the same times."""
+        """Integrate one piece of each run; states have one size, and times are the same."""
         return integrate_lanes(
             self.right_hand_side,
             problems,
@@ -42,7 +42,10 @@ class LaneStart:
         )
 
     def walked(self, runs: Sequence[PiecewiseRun]) -> LaneResults:
-        """Integrate runs whose pieces are of one law each, those together whose pieces agree."""
+        """Integrate runs piece by piece, those together whose next pieces have the same times.
+
+        Each piece must have a single law.
+        """
         walks: dict[int, tuple[Walk, FlatProblem]] = {}
         for number, run in enumerate(runs):
             course = replace(run.course, modes=lambda *_: None)  # steps are explicit
@@ -76,12 +79,12 @@ class LaneStart:
 
 
 def step_tolerance(flow: PiecewiseRun) -> float:
-    """Return the relative tolerance of each step: a tenth of what is asked."""
+    """Return the relative tolerance of each step: a tenth of the tolerance of the run."""
     return max(flow.goal.relative_tolerance / _TIGHTER, 1e-14)
 
 
 def _tolerances(flow: PiecewiseRun, looser: float) -> tuple[float, float, float]:
-    """Relative, absolute and of the cone test, as for single runs."""
+    """Return relative, absolute and cone tolerances of a run, ``looser`` times the usual ones."""
     asked = flow.goal
     relative = looser * step_tolerance(flow)
     absolute = asked.absolute_tolerance * relative / asked.relative_tolerance
@@ -93,11 +96,14 @@ def lane_accuracy(
     found: LaneResults,
     again: Callable[..., LaneResults],
 ) -> np.ndarray:
-    """Return the largest errors of runs in lanes, from ones that are much worse, shape (n,).
+    """Return the largest error of each run in lanes, estimated from a less accurate second run.
+
+    Shape (n,).
 
     Args:
-        flows, found: What was integrated, and the runs.
-        again: Integrates others of their kind, with tolerances that are ``looser`` times larger.
+        flows, found: The flows, and their integrated runs.
+        again: The function that integrates other flows of the module, with tolerances that are
+            ``looser`` times larger.
     """
     pairs = zip(flows, found.runs, strict=True)
     worse = [Worse.of(flow, run, step_tolerance(flow)) for flow, run in pairs]

@@ -16,12 +16,12 @@ from symderiv.integrate.rules.phases import PhasedFlow
 from symderiv.integrate.rules.rule_run import RuleFlow
 
 LEAST_RUNS = 256
-"""Fewer runs are made one on each thread: they are done before code for eight is compiled."""
+"""Fewer runs are made one on each thread: they end before code for eight would be compiled."""
 
 
 def steps_together(flow: Flow) -> bool:
-    """Return whether a flow is one that is integrated with others: one module, in pieces without
-    anything that changes in time, by explicit steps.
+    """Return whether a flow can share lanes: one module, pieces with constant coefficients,
+    explicit steps.
     """
     study, state = flow.study, flow.state
     compressed = study.time.compression == "on" or (
@@ -56,7 +56,7 @@ def run_in_lanes(
     An interrupt from the keyboard ends all runs with the code of an interrupted one.
 
     Args:
-        flows: for which :func:`steps_together`, with the same output times.
+        flows: those for which :func:`steps_together` holds, with the same output times.
         threads: how many.
         max_steps: steps of a run, accepted and rejected.
         progress: called about ten times a second.
@@ -83,7 +83,7 @@ def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
 
 
 def with_fast_errors(flows: Sequence[Flow], width: int) -> list[Flow]:
-    """Return flows of rules whose generalisation errors are those of many states at once."""
+    """Return the flows, those of rules with generalisation errors of many states at once."""
     if width == 1:
         return list(flows)
     observed = partial(_observed, flows[0])
@@ -91,7 +91,7 @@ def with_fast_errors(flows: Sequence[Flow], width: int) -> list[Flow]:
 
 
 def _observed(flow: Flow, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
-    """Return the generalisation errors of states of one run, shape (P, S), with constants."""
+    """Return the generalisation errors of states (P, S) of one run with its constants."""
     reached = np.array([len(states)])
     rows = np.ascontiguousarray(states)[None]
     errors: np.ndarray = _averages(flow, rows, constants[None], reached)[0]
@@ -99,7 +99,7 @@ def _observed(flow: Flow, states: np.ndarray, constants: np.ndarray) -> np.ndarr
 
 
 def _averages(flow: Flow, *runs: np.ndarray) -> np.ndarray:
-    from symderiv.integrate.ensemble.lane_observables import averages  # compiles
+    from symderiv.integrate.ensemble.lane_observables import averages  # here, because it compiles
 
     return averages(flow.kernel.lanes, (flow.state.K, flow.state.M), flow.sizes, *runs)
 

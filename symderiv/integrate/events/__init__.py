@@ -1,1 +1,1 @@
-"""Conditions on order parameters, and the first times at which they hold along a run."""
+"""Events: conditions on order parameters, and the first times at which they hold along a run."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
 
-#: The level at which the error passes an end of its plateau, in heights of the plateau.
+#: The error at the beginning and at the end of a plateau, in units of its height.
 PLATEAU = {"plateau-begin": 1.1, "plateau-end": 0.5}
 
 
@@ -75,12 +75,12 @@ def event(what: str, *, below: float | None = None, above: float | None = None) 
 
 
 def as_event(value: str | Event) -> Event:
-    """Return an event that is given, or named by a text."""
+    """Return a given event, or the event that a text states."""
     return value if isinstance(value, Event) else event(value)
 
 
 def events_of(values: Sequence[str | Event] | str | Event) -> list[Event]:
-    """Return events that are given, each once.
+    """Return the given events without repetitions.
 
     Raises:
         InputError: one of them is not an event; it names ``events``.
@@ -95,7 +95,7 @@ def events_of(values: Sequence[str | Event] | str | Event) -> list[Event]:
 def asked_events(
     events: Sequence[str | Event] | str | Event, until: str | Event | None
 ) -> tuple[tuple[Event, ...], Event | None]:
-    """Return all events of a run, each once, and the one at which it ends.
+    """Return all events of a run without repetitions, and the event that ends the run.
 
     Raises:
         InputError: one of them is not an event.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import sympy as sp
 
 _CONDITION = re.compile(r"^([^<>=]+)(<|>)=?([^<>=]+)$")
-#: What is observed at a state, by name: arrays and numbers.
+#: Order parameters and observables at a state, arrays and numbers, by name.
 Observed = Mapping[str, Any]
 
 
@@ -26,11 +26,11 @@ class Readable:
 
     Attributes:
         entries: The pattern of an entry of an array, as ``Q[1,2]``.
-        entry: The array and the place in it that such a text means; raises an InputError if there
-            is none.
-        numbers: The names of single numbers.
-        example: Conditions, for messages.
-        measured: What curves measure, for messages.
+        entry: A function from such a text to the name of its array and the index in it; raises an
+            InputError if there is no such entry.
+        numbers: The names of scalar observables.
+        example: Examples of conditions, for messages.
+        measured: What observables are called in messages.
     """
 
     entries: re.Pattern[str]
@@ -96,7 +96,7 @@ class Condition:
         return numbers
 
     def gap(self, observed: Observed, alpha: float) -> float:
-        """Return a number that is positive where the condition holds."""
+        """Return the gap, which is positive where the condition holds."""
         return float(self._value(*self._numbers(observed, alpha))[0])
 
     @cached_property
@@ -120,7 +120,7 @@ class Condition:
         )
 
     def change(self, observed: Observed, alpha: float, rates: Observed, time: float) -> float:
-        """Return the change of the gap with rates of what it depends on."""
+        """Return the derivative of the gap along given rates of the observables and of time."""
         slopes = self._slopes(*self._numbers(observed, alpha))
         return float(np.dot(slopes, self._numbers(rates, time)))
 

@@ -1,4 +1,4 @@
-"""First times of events along a run, by their names, and runs that keep them and derivatives."""
+"""Located events of a run by name, and the base of runs that keep events and derivatives."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LocatedEvent(dict[str, Any]):
 
     @property
     def absence(self) -> str:
-        """Why there is no time: "never", or "undecided" where a proved run leaves it open."""
+        """Why there is no time: "never", or "undecided" if a proved run cannot tell."""
         return "undecided" if self.get("verdict") == "undecided" else "never"
 
     @property
@@ -67,14 +67,14 @@ class LocatedEvents(list[LocatedEvent]):
 
     @classmethod
     def from_text(cls, text: str) -> LocatedEvents:
-        """Return the events that the file of a run holds."""
+        """Return the events that are stored in a run's file as this text."""
         # files of earlier versions name an event by its condition and have no error bound
         return cls(
             {"condition": each["event"], "error_bound": None} | each for each in json.loads(text)
         )
 
     def to_text(self) -> str:
-        """Return what the file of a run holds."""
+        """Return the text by which a run's file stores the events."""
         return json.dumps(self)
 
     def __getitem__(self, key: Any) -> Any:
@@ -90,11 +90,11 @@ class LocatedEvents(list[LocatedEvent]):
 
 
 class FollowedResult:
-    """Base of runs that are differentiated, whose events are located, and that may be proved.
+    """Base of runs that may have derivatives, located events and a proof.
 
     Attributes:
         further: Arrays beside the order parameters, derivatives among them, by name.
-        attributes: What files say of the run beside its arrays.
+        attributes: The attributes of the run's file.
         enclosure: The proved balls of a run that was certified, see
             :class:`symderiv.api.results.equations.certified.Enclosure`; files of runs do not keep
             them.

@@ -1,8 +1,8 @@
-"""Activations that enter the equations approximately: how well, and what to say of it.
+"""The error of activations that enter the equations approximately, and warnings about it.
 
 Errors of means by quadrature are the largest that a search finds among fields up to a variance and
-a bias. A run tells by its own fields whether it stayed there; where it did not, the search is made
-anew, as far as the run went.
+a bias. The fields along a run tell whether it stayed in this range; if it left it, the search is
+repeated for the range that it reached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FARTHEST = 64.0, 16.0
 
 
 def activation_attributes(kernel: Kernel) -> dict[str, str | float]:
-    """Attributes of results: the method and the errors of approximated activations, or nothing."""
+    """Return attributes of results: method and errors of approximated activations, if any."""
     method = getattr(kernel.module, "ACTIVATION_METHOD", "")
     if not method:
         return {}
@@ -68,8 +68,8 @@ def near_tolerance(cause: str, error: float, tolerance: float, key: str) -> list
 
     Args:
         cause: What has the error, in words.
-        error, tolerance: Both.
-        key: What the tolerance is called.
+        error, tolerance: The error and the tolerance that it is compared with.
+        key: The key of the tolerance.
     """
     if error <= NEAR * tolerance:
         return []
@@ -85,9 +85,9 @@ class Beyond:
     """Parts of a run outside of the range for which the error of means is stated.
 
     Attributes:
-        since: The number of the first time at which something does.
-        variance, bias: The largest of the run, of students and teachers.
-        error: The largest error found as far as there; not a number where it was not searched for.
+        since: The index of the first time at which a field is outside of the range.
+        variance, bias: The largest variance and the largest modulus of a bias along the run.
+        error: The largest error of means for these fields; NaN if no search was made.
     """
 
     since: int
@@ -97,12 +97,14 @@ class Beyond:
 
 
 def beyond_range(kernel: Kernel, trajectory: Trajectory, fixed_bias: float = 0.0) -> Beyond | None:
-    """Return what lies outside; None where all of the run is inside, or nothing is by quadrature.
+    """Return how far a run leaves the range of fields for which its means were tested.
+
+    The result is None if it does not, or if no mean is by quadrature.
 
     Args:
         kernel: The module of the run.
         trajectory: The run; biases that are trained are in ``further``.
-        fixed_bias: The largest bias, in modulus, of those that are not.
+        fixed_bias: The largest modulus of the biases that are not trained.
     """
     known = activation_attributes(kernel)
     if "activation_pair_error" not in known or not trajectory.alpha.size:
@@ -126,9 +128,9 @@ def beyond_range(kernel: Kernel, trajectory: Trajectory, fixed_bias: float = 0.0
 
 
 def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyond:
-    """Return the same with the error of the means as far as the run went, searched for anew.
+    """Return ``beyond`` with the error of the means for the fields that the run reached.
 
-    Means of forces, whose search is another one, and runs that escape stay without.
+    The error stays NaN for means of forces, whose search is another one, and for runs that escape.
 
     Args:
         kernel: The module of the run.
@@ -172,14 +174,15 @@ def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyon
 def range_warnings(
     kernel: Kernel, trajectory: Trajectory, beyond: Beyond | None = None
 ) -> list[str]:
-    """Return lines where a run leaves what is known of means by quadrature.
+    """Return warnings where the error of means by quadrature is unknown or matters.
 
-    That is where fields have larger variances or biases than the error is stated for, and where the
-    generalisation error comes down to the error of the means of two factors that it is a sum of.
+    It is unknown for fields whose variances or biases are outside of the range that was tested. It
+    matters where the generalisation error is not far above the error of the means that it is a sum
+    of.
 
     Args:
         kernel, trajectory: The run.
-        beyond: What of it is outside.
+        beyond: How far it leaves the range, see :func:`beyond_range`.
     """
     known = activation_attributes(kernel)
     if "activation_pair_error" not in known or not trajectory.alpha.size:

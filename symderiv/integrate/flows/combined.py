@@ -1,7 +1,7 @@
 """Right-hand sides made from others: rates that change in time, tasks that are mixed.
 
-Both are means over examples of the same equations: no equation is stated here. With probabilities
-p_c of tasks the mean change of an example is Σ_c p_c times that of task c.
+Both combine given right-hand sides: no equation is stated here. With probabilities p_c of tasks the
+mean change of an example is Σ_c p_c times that of task c.
 
 Compiling them takes seconds, so what differs from phase to phase is in the vector of parameters,
 behind those of the module.
@@ -28,11 +28,11 @@ _SIGNATURE = numba.types.void(numba.types.float64, VECTOR, INTEGERS, VECTOR, VEC
 def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> RightHandSide:
     """Return a right-hand side whose learning rates are multiplied by a function of α.
 
-    Its parameters are those of ``rhs`` and behind them the time α that is called 0.
+    Its parameters are those of ``rhs``, then the time α at which its own time is 0.
 
     Args:
-        rhs: with constant rates.
-        formula: in ``alpha``.
+        rhs: the right-hand side with constant rates.
+        formula: the factor as a formula in ``alpha``.
         rates: where the rates lie in the vector of parameters.
     """
     import sympy as sp
@@ -60,15 +60,15 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
 
 @lru_cache(maxsize=64)
 def mixed(rhs: RightHandSide, laws: int, shown: int) -> RightHandSide:
-    """Return a right-hand side of examples of several kinds, each with its own constants.
+    """Return a right-hand side for examples of several kinds, each with its own constants.
 
-    Its parameters begin with numbers that are not used here; behind them are the count of the
-    numbers of the state that a kind sees, and for each kind its probability, their places, their
-    factors and its constants.
+    Its parameters begin with ``shown`` numbers that are not used here. Then come the count of the
+    state's entries that each kind sees, and for each kind its probability, the places and factors
+    of these entries, and its constants.
 
     Args:
         rhs: the right-hand side of one kind.
-        laws: how many there are.
+        laws: the number of kinds.
         shown: how many numbers the parameters begin with.
     """
     rhs = for_numba(rhs)

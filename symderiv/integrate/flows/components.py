@@ -1,4 +1,4 @@
-r"""Inputs of several components with a common eigenbasis: their equations are averaged.
+r"""Flows for inputs of several components with a common eigenbasis.
 
 An example comes from component c with probability p_c and has the eigenvalues ρ_k^c; the teacher
 sees the inputs. The order parameters per eigenspace are the means over its coordinates of J J, J B
@@ -27,7 +27,7 @@ from symderiv.problem.state import State
 from symderiv.problem.study import Study
 from symderiv.storage.kernels import Kernel
 
-# What stands for an eigenvalue of zero, by which J·B is divided again: its square is a number.
+# Stands for an eigenvalue of zero, so that J·B can be divided by it; its square does not underflow.
 _NO_VARIANCE = 1e-150
 
 
@@ -38,10 +38,10 @@ def components_flow(study: Study, kernel: Kernel, state: State, data: DataModel)
         study: The study.
         kernel: Its solver module.
         state: Overlaps at the averaged eigenvalues.
-        data: At least two components.
+        data: The inputs, with at least two components.
 
     Raises:
-        InputError: The study asks for what is not there for several components.
+        InputError: The study asks for something that does not exist for several components.
     """
     if study.time.method == "implicit" or study.time.compression == "on":
         raise InputError(
@@ -55,8 +55,8 @@ def components_flow(study: Study, kernel: Kernel, state: State, data: DataModel)
 class OtherInputs:
     """Inputs with other eigenvalues than those of a state, in the same eigenspaces.
 
-    Vectors are what they are, and with them J·J and J·B of every eigenspace. State and constants of
-    plain descent hold r_k = ρ_k J·B and t_k = ρ_k² B·B: these are rescaled.
+    The weight vectors are the same, and so are J·J and J·B in every eigenspace. State and constants
+    of plain descent contain r_k = ρ_k J·B and t_k = ρ_k² B·B, which are rescaled.
 
     Attributes:
         usual: eigenvalues ρ of the state, shape (L,), > 0.
@@ -74,7 +74,7 @@ class OtherInputs:
         return ratio
 
     def states(self, states: np.ndarray, packing: Packing, *, back: bool = False) -> np.ndarray:
-        """Return flat states (…, n) as those of these inputs, or back."""
+        """Return flat states (…, n) rescaled from the usual inputs to these, or ``back``."""
         changed = states.copy()
         own = packing.views(changed[..., : packing.size])
         for name in own:
@@ -83,7 +83,7 @@ class OtherInputs:
         return changed
 
     def parameters(self, parameters: np.ndarray, packing: Packing) -> np.ndarray:
-        """Return the same of flat constants."""
+        """Return flat constants rescaled from the usual inputs to these."""
         changed = parameters.copy()
         own = packing.views(changed)
         teachers = own["teacher_overlap"] / self.usual**2
@@ -93,10 +93,10 @@ class OtherInputs:
         return changed
 
     def law(self, constants: np.ndarray, share: float, packings: Sequence[Packing]) -> Law:
-        """Return what examples with these inputs teach.
+        """Return the law of examples that have these inputs.
 
         Args:
-            constants: Those of the state.
+            constants: The flat constants for the usual inputs.
             share: The probability of an example.
             packings: The packings of states and of constants.
         """
@@ -108,17 +108,17 @@ class OtherInputs:
 
 @dataclass(frozen=True)
 class ComponentsFlow(Flow):
-    """The averaged equations."""
+    """The flow whose rates are averaged over the components of the inputs."""
 
     data: DataModel | None = None
 
     @property
     def compression(self) -> Mode:
-        """All eigenvalues are kept."""
+        """Always "off": all eigenvalues are kept."""
         return "off"
 
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> None:
-        """Return nothing: sums over modes are other ones in each component."""
+        """Return None: each component has its own sums over modes."""
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -135,8 +135,7 @@ class ComponentsFlow(Flow):
 
 
 def inputs_of_tasks(study: Study, state: State) -> dict[int, OtherInputs]:
-    """Return the inputs of those entries of [[task]] that have their own, by the numbers of
-    entries.
+    """Return the inputs of tasks that have their own, by the number of the [[task]].
 
     Raises:
         InputError: they are not in the eigenspaces of the state; the message starts with the key.

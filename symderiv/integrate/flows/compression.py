@@ -31,7 +31,7 @@ from symderiv.problem.state import State, unchecked_state
 #: From this many eigenvalues on "auto" tries, and keeps what at least halves their number.
 _MANY = 256
 _WORTH = 0.5
-# The first two runs, with 4 and 8 nodes, cost less than one with 16, and tell how fast the error
+# The first two runs, with 4 and 8 nodes, cost less than one with 16, and show how fast the error
 # falls.
 _FIRST_NODES = 4
 
@@ -79,7 +79,7 @@ def settle(
             of the run.
 
     Returns:
-        the state that was integrated, its run, and what was compressed, None for nothing.
+        the state that was integrated, its run, and the compression, None if there was none.
     """
     most = int(_WORTH * state.L) if mode == "auto" else state.L - 1
     nodes = _FIRST_NODES
@@ -107,7 +107,7 @@ def settle(
 
 
 def _change(first: Run, second: Run) -> float:
-    """Return the largest relative change of ε_g; infinite for runs that end unlike."""
+    """Return the largest relative change of ε_g; infinite for runs that end in different ways."""
     if "interrupted" in (first[0].cause, second[0].cause):
         return float("nan")
     if first[0].cause != second[0].cause:
@@ -116,12 +116,12 @@ def _change(first: Run, second: Run) -> float:
 
 
 def relative_changes(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return those of the generalisation error at the times that both runs reached."""
+    """Return the relative changes of the generalisation error at common times of two runs."""
     common = min(first.size, second.size)
-    # of runs that diverged, infinities among them
+    # runs that diverged may contain infinities
     with np.errstate(invalid="ignore"):
         change: np.ndarray = np.abs(first[:common] - second[:common])
-    # what rounding leaves of an error that should be zero is not worth a word
+    # errors that should be zero differ by rounding, which is ignored
     return np.where(change > 1e-14, change / np.maximum(np.abs(second[:common]), 1e-300), 0.0)
 
 
@@ -157,7 +157,7 @@ def compress(state: State, nodes: int) -> State:
 
 
 def _blocks(eigenvalue: np.ndarray) -> list[tuple[int, int]]:
-    """Return where the dyadic blocks of descending eigenvalues begin and end."""
+    """Return the edges of the dyadic blocks of descending eigenvalues."""
     alive = eigenvalue > 0
     octave = np.full(eigenvalue.shape, -1.0)
     octave[alive] = np.floor(np.log2(eigenvalue[0]) - np.log2(eigenvalue[alive]))
@@ -168,11 +168,12 @@ def _blocks(eigenvalue: np.ndarray) -> list[tuple[int, int]]:
 def _gauss(
     eigenvalue: np.ndarray, weight: np.ndarray, *overlaps: np.ndarray, nodes: int
 ) -> tuple[np.ndarray, ...]:
-    """Nodes, weights and each of the overlaps that stand for a block, in descending order.
+    """Return nodes, weights and overlaps that replace a block, nodes in descending order.
 
     The Lanczos vectors are the orthonormal polynomials at the eigenvalues times the roots of the
-    weights; each is made orthogonal to all before it, once. What rounding leaves where a vector is
-    short counts by its length only: the sums are exact to rounding in narrow clusters too.
+    weights; each is orthogonalised against all before it, once. Rounding errors of a short vector
+    enter the sums in proportion to its length, so that these are exact to rounding in narrow
+    clusters too.
     """
     centre = 0.5 * (eigenvalue[0] + eigenvalue[-1])
     half = 0.5 * (eigenvalue[0] - eigenvalue[-1])

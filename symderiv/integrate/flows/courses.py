@@ -1,8 +1,8 @@
-"""A run in pieces: it is cut where something jumps in time, and made of a flow or of steps.
+"""A run in pieces, cut where something jumps in time; a flow, or steps of order one.
 
 In a piece the constants do not change. Examples of several tasks may be mixed in it, each of which
 has constants of its own and sees a part of the state; and some constants may be multiplied by a
-formula in α. Derivatives of a run lie behind its states, one after the other, and are cut alike.
+formula in α. Derivatives of a run follow its state in the same vector, one after the other.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ RightHandSide = Callable[..., None]
 
 # Vectors of the size of the state that a stepper works with.
 _STAGES = 20
-# Steps with larger tolerances follow none.
+# With larger tolerances the error of a step is not controlled.
 _LOOSEST = 0.1
 
-#: What a walk along pieces yields, is sent and returns: a problem with the time at which it begins.
+#: Yields each problem with the time at which it begins, is sent its result, returns the whole run.
 Walk = Generator[tuple[FlatProblem, float], FlatResult, FlatResult]
 
 
@@ -42,8 +42,8 @@ class Law(NamedTuple):
     Attributes:
         constants: The flat constants of the right-hand side.
         share: The probability of an example.
-        places: Where in the state those numbers lie that the right-hand side knows; None: all.
-        scale: Their factors.
+        places: Places in the state of the entries that the right-hand side sees; None for all.
+        scale: Factors by which these entries are multiplied; None for ones.
     """
 
     constants: np.ndarray
@@ -52,12 +52,12 @@ class Law(NamedTuple):
     scale: np.ndarray | None = None
 
     def into(self, states: np.ndarray) -> np.ndarray:
-        """Return what the right-hand side knows of states (…, n)."""
+        """Return the entries of states (…, n) that the right-hand side sees, rescaled."""
         inside = states if self.places is None else states[..., self.places]
         return inside if self.scale is None else inside * self.scale
 
     def back(self, inside: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Return states (…, n) with these numbers in them."""
+        """Return states (…, n) whose entries that the right-hand side sees are ``inside``."""
         if self.scale is not None:
             inside = inside * (1.0 / self.scale)
         if self.places is None:
@@ -68,13 +68,13 @@ class Law(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A part of a run in which nothing jumps.
+    """A part of a run between two jumps.
 
     Attributes:
         begin, end: Times α.
-        laws: One, or those that are mixed.
-        formula: Multiplies some of the constants, a formula in ``alpha``; None for nothing.
-        factored: The places of those.
+        laws: The law, or the laws that are mixed.
+        formula: A formula in ``alpha`` that multiplies some of the constants; None for none.
+        factored: The places of the constants that it multiplies.
     """
 
     begin: float
@@ -95,13 +95,13 @@ class Course:
 
     Attributes:
         begin: The flat state at α = 0.
-        sizes: As compiled code takes them.
-        pieces: At least one.
-        state, constants: Where fields lie in states and constants.
-        modes: How states of some length are coupled, by it and by the constants.
-        shown: The constants by which states are read where laws are mixed.
+        sizes: The sizes that compiled code is called with.
+        pieces: The pieces, at least one.
+        state, constants: The packings of states and of constants.
+        modes: A function from a state and constants to the coupling of the state's entries.
+        shown: The constants with which states are interpreted if laws are mixed.
         step: The time of a step of order one; 0 for a flow.
-        clock: The place of a constant that says when an integration begins, if there is one.
+        clock: The place of the constant that holds the time at which an integration begins, if any.
     """
 
     begin: np.ndarray
@@ -126,13 +126,13 @@ class Course:
 
     @property
     def plain(self) -> bool:
-        """True if there is one piece, and in it one law of the whole state."""
+        """True if the run has one piece, with one law that sees the whole state."""
         (first, *others), law = self.pieces, self.pieces[0].laws[0]
         mixed = len(first.laws) > 1 or law.places is not None or law.scale is not None
         return not (others or mixed or first.formula)
 
     def same(self, other: Course) -> bool:
-        """Return whether another course is cut and made in the same way."""
+        """Return whether another course has the same cuts, steps and laws but for constants."""
         laws, others = (
             [law for piece in each.pieces for law in piece.laws] for each in (self, other)
         )
@@ -148,17 +148,18 @@ class Course:
         )
 
     def laws_of(self, number: int) -> range:
-        """Return the numbers of the laws of a piece, counted from the first piece on."""
+        """Return the indices of a piece's laws among the laws of all pieces."""
         first = sum(len(piece.laws) for piece in self.pieces[:number])
         return range(first, first + len(self.pieces[number].laws))
 
     def seen(self, alpha: np.ndarray) -> np.ndarray:
-        """Return the times at which there are results: those of steps are the nearest ones."""
+        """Return the times of results; with steps of order one, those of the nearest steps."""
         return np.rint(alpha / self.step) * self.step if self.step else alpha
 
     def number_at(self, alpha: float) -> int:
-        """Return the number of the piece that a result belongs to: at a jump, of the one before;
-        where steps are made, of the one that comes.
+        """Return the index of the piece at a time.
+
+        At a jump, a flow belongs to the piece before it, and steps of order one to that after it.
         """
         cuts = [self._end(piece) for piece in self.pieces[:-1]]
         if self.step:
@@ -166,12 +167,12 @@ class Course:
         return int(np.searchsorted(cuts, alpha, side="left"))
 
     def held(self, alpha: np.ndarray) -> np.ndarray:
-        """Return the constants of results at times (P,), of a course without mixtures."""
+        """Return the constants at times, shape (P, constants), of a course without mixtures."""
         numbers = [self.number_at(float(time)) for time in alpha]
         return np.array([piece.laws[0].constants for piece in self.pieces])[numbers]
 
     def _end(self, piece: Piece) -> float:
-        """Return the end of a piece, as the number of steps where these are made."""
+        """Return the end of a piece, counted in steps if these are of order one."""
         if not self.step or math.isinf(piece.end):
             return piece.end
         return math.ceil(piece.end / self.step - 1e-9)
@@ -185,15 +186,15 @@ class Course:
         behind: Callable[[int], np.ndarray] = _nothing,
         further: tuple[int, ...] = (),
     ) -> Walk:
-        """Yield the problems of the pieces, each for its result; returns the whole run.
+        """Yield the problem of each piece and receive its result; return the whole run.
 
         Args:
             asked: Ascending times α.
-            right_hand_side: The rates of the state, with those of its derivatives behind them.
-            state: Where the run begins.
-            since: When it begins.
-            behind: Numbers behind the constants of each law, counted from the first piece on.
-            further: What a formula multiplies among all these.
+            right_hand_side: The rates of the state and of the derivatives that follow it.
+            state: The initial state, with derivatives; that of the course by default.
+            since: The time α at which the run begins.
+            behind: A function from the index of a law to the numbers that follow its constants.
+            further: Places of those of these numbers that a formula multiplies.
         """
         unit = self.step or 1.0
         times = np.rint(asked / unit) if self.step else asked
@@ -236,7 +237,7 @@ class Course:
         behind: Callable[[int], np.ndarray],
         further: tuple[int, ...],
     ) -> FlatProblem:
-        """Return a piece as what is integrated, from a state at a time."""
+        """Return the initial value problem of a piece that begins at a state and a time."""
         piece, laws = self.pieces[number], self.laws_of(number)
         copies, rhs = state.size // self.begin.size, right_hand_side
         packed = [
@@ -270,7 +271,7 @@ class Course:
         return FlatProblem(rhs, inside, self.sizes, constants, np.empty(0), modes, self.step)
 
     def _back(self, piece: Piece, inside: np.ndarray, state: np.ndarray) -> np.ndarray:
-        """Return what an integration of a piece gave as states of the run."""
+        """Return results of a piece's integration as states of the run."""
         first, copies = piece.laws[0], state.size // self.begin.size
         if len(piece.laws) > 1 or (first.places is None and first.scale is None):
             return inside
@@ -279,7 +280,7 @@ class Course:
         return rows.reshape(*lead, -1)
 
     def slope(self, alpha: float, state: np.ndarray, right_hand_side: RightHandSide) -> np.ndarray:
-        """Return the rates of a state at a time."""
+        """Return the time derivative of a state at a time."""
         piece, rates = self.pieces[self.number_at(alpha)], np.zeros_like(state)
         for law in piece.laws:
             inside, constants, rhs = law.into(state), law.constants.copy(), right_hand_side
@@ -312,7 +313,7 @@ class Goal(NamedTuple):
 
     @classmethod
     def asked(cls, alpha: np.ndarray, relative: float, absolute: float = 1e-14) -> Goal:
-        """Return the goal of tolerances that a user gave, as a study may state them.
+        """Return the goal for tolerances given by a user, in the ranges that studies allow.
 
         Raises:
             InputError: A tolerance is not a number of its range.
@@ -322,10 +323,10 @@ class Goal(NamedTuple):
 
 
 class PiecewiseRun(ABC):
-    """A run along a course, by tolerances: what is integrated, estimated and differentiated.
+    """Base of runs along a course that are integrated to tolerances.
 
     Attributes:
-        checkpoint: Where integrations are kept.
+        checkpoint: The file from which integrations resume; None without one.
     """
 
     checkpoint: Checkpoint | None
@@ -343,16 +344,16 @@ class PiecewiseRun(ABC):
     @property
     @abstractmethod
     def right_hand_side(self) -> RightHandSide:
-        """The compiled rates of states, or what a step adds to them."""
+        """The compiled rates of states, or the changes in one step of order one."""
 
     @property
     @abstractmethod
     def extent(self) -> tuple[str, str]:
-        """The size of the results in words, and the argument that says it."""
+        """The size of the results in words, and the argument that determines it."""
 
     def check_memory(self) -> None:
         """Refuse a run whose results do not fit into memory."""
-        # two runs are compared, and the better one is taken apart
+        # two runs are compared, and arrays are made of the better one
         rows, (words, argument) = _STAGES + 3 * self.goal.alpha.size, self.extent
         check_memory(8.0 * self.course.begin.size * rows, words, argument=argument)
 
@@ -362,59 +363,58 @@ class PiecewiseRun(ABC):
 
         Args:
             result: The states.
-            alpha: Their times; those of the run when left out.
+            alpha: The times of the states; those of the run when left out.
         """
 
     @abstractmethod
     def shaken(self, result: FlatResult, size: float, seed: int) -> PiecewiseRun:
-        """Return the run from a start that differs at random from that of a result.
+        """Return the run from an initial state with small random changes.
 
         Args:
-            result: It; what it kept to the last bit is kept.
-            size: The size of the changes, relative to what is largest along it.
+            result: The run as it was; symmetries that it kept to the last bit are kept.
+            size: The size of the changes, relative to the largest entries along the run.
             seed: The seed of the random numbers.
         """
 
     @abstractmethod
     def compared(self, rows: np.ndarray) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """Yield arrays of which errors are measured at flat states, with their scales there."""
+        """Yield the arrays whose errors are measured at flat states, each with its scale."""
 
     def apart(self, first: FlatResult, second: FlatResult) -> float:
-        """Return the largest difference of two runs over their common times, relative to the scales
-        of the second.
-        """
+        """Return the largest difference of two runs at common times, in scales of the second."""
         common, worst = min(first.reached, second.reached), 0.0
         if common == 0:
             return math.inf
         ours, theirs = (self.compared(run.results[:common]) for run in (first, second))
-        with np.errstate(over="ignore", invalid="ignore"):  # of runs that diverge
+        with np.errstate(over="ignore", invalid="ignore"):  # if runs diverge
             for (one, _), (other, scale) in zip(ours, theirs, strict=True):
                 apart = np.abs(one - other) / np.where(scale > 0, scale, 1.0)
                 worst = float(np.maximum(worst, np.max(apart, initial=0.0)))
         return worst
 
     def looser(self, tolerance: float, times: float) -> float:
-        """Return a tolerance so many times larger, of a run that is worse; steps of order one have
-        none, and only rounding makes such a run worse.
+        """Return a tolerance that is ``times`` larger, but not above the largest useful one.
+
+        Steps of order one have no tolerance: only rounding makes a worse run of them worse.
         """
         looser = max(tolerance, min(times * tolerance, _LOOSEST))
         return tolerance if self.course.step else looser
 
     def least_tolerance(self, result: FlatResult | None = None) -> float:
-        """Return the smallest tolerance that steps still follow: of a run, or to begin with."""
+        """Return the smallest tolerance that steps can keep, in a given run or at its start."""
         if result is not None and self.course.step:
             return math.inf
         implicit = self.goal.method == "implicit" if result is None else IMPLICIT in result.method
         return LEAST_TOLERANCE if implicit else 1e-14
 
     def step_limits(self, tolerance: float, most: int = 100_000_000) -> StepLimits:
-        """Tolerances of steps, the absolute one with the relative one, and their number."""
+        """Return limits of steps whose absolute tolerance is scaled as the relative one."""
         absolute = self.goal.absolute_tolerance * tolerance / self.goal.relative_tolerance
-        # rounding and the tolerance may put a matrix on the edge of the cone just outside
+        # rounding and the tolerance may move a matrix on the edge of the cone just outside
         return StepLimits(tolerance, absolute, min(1e-2, 1e-10 + 1e3 * tolerance), most)
 
     def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
-        """Integrate in at most so many steps; the absolute tolerance goes with the relative one."""
+        """Integrate with a relative tolerance, in at most so many steps."""
         self.check_memory()
         pieces = self.course.walk(self.goal.alpha, self.right_hand_side)
         limits = self.step_limits(tolerance, most)
@@ -428,10 +428,10 @@ def driven(
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> FlatResult:
-    """Return a run along its pieces.
+    """Integrate a run piece by piece, and return it whole.
 
     Args:
-        walk: As :meth:`Course.walk` makes it.
+        walk: The generator that :meth:`Course.walk` returns.
         method, limits, progress, checkpoint: See
             :func:`symderiv.integrate.flows.implicit_run.integrate`; the number of steps is that of
             all pieces together.
@@ -454,7 +454,7 @@ def driven(
 
 
 def _told(progress: Progress | None, since: float) -> Progress | None:
-    """Return what tells of a piece as of the run."""
+    """Return progress of a piece that is reported in times of the whole run."""
     if progress is None:
         return None
     watch = progress
@@ -477,8 +477,9 @@ def _joined(parts: list[FlatResult]) -> FlatResult:
 
 
 def _seen(law: Law, copies: int, size: int) -> np.ndarray:
-    """Return the probability of a law, and the places and factors of what it sees in a state and in
-    what lies behind it.
+    """Return a law's probability, then places and factors of what it sees, in all copies.
+
+    The copies are the state and the derivatives that follow it.
     """
     own = np.arange(size) if law.places is None else law.places
     scale = np.ones(own.size) if law.scale is None else law.scale

@@ -18,12 +18,12 @@ from symderiv.integrate.flows.sensitivities import Direction, VariedRun, directi
 from symderiv.storage.run_files import BY
 
 _LONGER = 5
-# how many times between two of a run are looked at for events, and at least of a whole run
+# number of times per interval of a run at which events are looked for, and least number in all
 _BETWEEN, _LOOKED_AT = 16, 200
 
 
 def denser(alpha: np.ndarray, course: Course) -> np.ndarray:
-    """Return the times of a run with more of them in between, from 0 on; all steps of order one."""
+    """Return the times at which events are looked for: finer ones from 0 on, or every step."""
     if course.step:
         return course.step * np.arange(round(alpha[-1] / course.step) + 1)
     cuts = [cut for cut in course.cuts if cut < alpha[-1]]
@@ -38,14 +38,14 @@ def denser(alpha: np.ndarray, course: Course) -> np.ndarray:
 
 @dataclass(frozen=True)
 class SeenRun:
-    """A run at many times: rows of states with derivatives, and what is observed there.
+    """A run at many times: states with derivatives, and the observables there.
 
     Attributes:
         varied: The run.
-        times: Ascending times, the first of which is its begin.
-        rows: States with derivatives.
-        observed: What is observed at them.
-        looser: By what factor the tolerance of its steps is larger.
+        times: Ascending times, beginning with the start of the run.
+        rows: States with the derivatives behind them.
+        observed: The observables at the states.
+        looser: The factor by which the tolerance of its steps is larger than usual.
     """
 
     varied: VariedRun
@@ -56,7 +56,7 @@ class SeenRun:
 
     @classmethod
     def of(cls, varied: VariedRun, times: np.ndarray, looser: float = 1.0) -> SeenRun:
-        """Return a run at these times."""
+        """Integrate a run to given times."""
         rows = varied.run(times, looser=looser)
         return cls(varied, times, rows, [*varied.seen(rows, times)], looser)
 
@@ -81,12 +81,12 @@ class SeenRun:
 
 
 class RunWanted(NamedTuple):
-    """The requests for a run beside its order parameters.
+    """The request for a run: its derivatives, its events and where it ends.
 
     Attributes:
-        sensitivities: Names of numbers by which it is differentiated.
+        sensitivities: Names of numbers by which the run is differentiated.
         events: All events, the one at which it ends among them.
-        until: The event at which it ends.
+        until: The event at which the run ends; None for its last time.
     """
 
     sensitivities: tuple[str, ...]
@@ -100,7 +100,7 @@ class RunWanted(NamedTuple):
         events: Sequence[str | Event] | str | Event,
         until: str | Event | None,
     ) -> RunWanted:
-        """Return what arguments ask for.
+        """Return the request that these arguments make.
 
         Raises:
             InputError: One of them is not an event.
@@ -109,9 +109,7 @@ class RunWanted(NamedTuple):
 
 
 class Followed(ABC):
-    """A problem with numbers, a study or a system, along whose runs more is followed than order
-    parameters.
-    """
+    """Base of studies and systems along whose runs derivatives and events are followed."""
 
     @property
     @abstractmethod
@@ -120,7 +118,7 @@ class Followed(ABC):
 
     @abstractmethod
     def number(self, name: str) -> float:
-        """Return a number of the problem.
+        """Return the value of a number of the problem.
 
         Raises:
             InputError: The problem has no such number.
@@ -128,7 +126,7 @@ class Followed(ABC):
 
     @abstractmethod
     def course(self, numbers: Mapping[str, float]) -> Course:
-        """Return the course of a run with other numbers."""
+        """Return the course of a run with other values of some numbers."""
 
     @abstractmethod
     def varied(
@@ -137,57 +135,58 @@ class Followed(ABC):
         directions: Mapping[str, Direction],
         needs: Iterable[str] | None = None,
     ) -> VariedRun:
-        """Return a run with other numbers and its directions.
+        """Return the run with other values of some numbers, to be differentiated along directions.
 
         Args:
-            numbers, directions: By name.
-            needs: The averages that are observed, all when left out.
+            numbers, directions: The values and the directions by name.
+            needs: The averages that are evaluated; all when left out.
         """
 
     def condition(self, event: Event, seen: SeenRun | None = None) -> Condition | None:
-        """Return the condition of an event; None where that is known of no run, or not of this one.
+        """Return the condition of an event; None if it needs a run, or has none in this run.
 
         Raises:
-            InputError: It cannot be read, or names what does not exist.
+            InputError: The condition cannot be read, or contains unknown names.
         """
         del seen
         return Condition(event.condition, self.readable)
 
     def conditions(self, events: Iterable[Event]) -> list[Condition]:
-        """Return the conditions of those events that have one before a run is known."""
+        """Return the conditions of those events whose condition does not depend on the run."""
         conditions = (self.condition(each) for each in events)
         return [each for each in conditions if each is not None]
 
     def direction(self, name: str, numbers: Mapping[str, float] | None = None) -> Direction:
-        """Return how start and constants change with a number, where these have other values."""
+        """Return the derivatives of start and constants by a number, at given values of numbers."""
         others = numbers or {}
         value = others[name] if name in others else self.number(name)
         return direction_by(lambda number: self.course({**others, name: number}), value, name)
 
     def along(self, numbers: Mapping[str, float]) -> VariedRun:
-        """Return a run with other numbers, and its derivatives by them."""
+        """Return the run with other values of some numbers, to be differentiated by them."""
         return self.varied(numbers, {name: self.direction(name, numbers) for name in numbers})
 
     def directions(self, sensitivities: Iterable[str]) -> dict[str, Direction]:
-        """Return the directions of numbers."""
+        """Return the derivatives of start and constants by each number."""
         return {name: self.direction(name) for name in sensitivities}
 
     def differentiated(self, sensitivities: Sequence[str]) -> VariedRun:
-        """Return the run with the derivatives that were asked for."""
+        """Return the run to be differentiated by the numbers asked for."""
         return self.varied({}, self.directions(sensitivities))
 
     def solved(self, wanted: RunWanted, run_at: Callable[[np.ndarray | None], Any]) -> Any:
-        """Return a run with what was asked for.
+        """Return a run with the events and derivatives that were asked for.
 
         Args:
-            wanted: It.
-            run_at: Integrates, at other times where these are given.
+            wanted: The events and derivatives asked for, and the event that ends the run.
+            run_at: The function that integrates, at given times or with None at those of the
+                problem.
 
         Raises:
-            InputError: A name is no number of the problem, or a condition cannot be read.
-            NotYetError: A number changes when something jumps.
+            InputError: A name is not a number of the problem, or a condition cannot be read.
+            NotYetError: A number changes the time of a jump.
         """
-        # what cannot be followed is refused before anything is integrated
+        # invalid conditions and sensitivities are refused before anything is integrated
         self.conditions(wanted.events)
         directions = self.directions(wanted.sensitivities)
         run = run_at(None)
@@ -225,7 +224,7 @@ class Followed(ABC):
         found: LocatedEvents,
         run_at: Callable[[np.ndarray | None], Any],
     ) -> Any:
-        """Return the run up to the event at which it ends."""
+        """Return the run cut at the event ``until``, or with a warning if that does not happen."""
         if until is None:
             return run
         last = found[until.name]
@@ -239,12 +238,11 @@ class Followed(ABC):
 def located(event: Event, condition: Condition | None, seen: SeenRun) -> dict[str, Any]:
     """Return the first time at which an event's condition holds, its error and derivatives.
 
-    Of a run by steps of order one that is the first step at which it holds, which has no
-    derivatives.
+    In a run by steps of order one, this is the first step at which it holds, without derivatives.
 
     Args:
         event: The event.
-        condition: Its condition; None if there is no time at which it may hold.
+        condition: The condition of the event; None if it has none in this run.
         seen: The run.
     """
     record: dict[str, Any] = {
@@ -266,7 +264,7 @@ def located(event: Event, condition: Condition | None, seen: SeenRun) -> dict[st
         return record | {"alpha": alpha, "error_bound": 0.0}
     here = varied.observed(row, alpha)
     if alpha in varied.course.cuts and condition.gap(here, alpha) <= 0.0:
-        # it holds from the jump on, whose time is fixed
+        # the condition holds from a jump on, whose time is fixed
         still = dict.fromkeys(varied.directions, 0.0)
         return record | {"alpha": alpha, "error_bound": 0.0, "derivatives": still}
     speed = condition.change(here, alpha, varied.rates(row, alpha), 1.0)
@@ -277,7 +275,10 @@ def located(event: Event, condition: Condition | None, seen: SeenRun) -> dict[st
 
 
 def _time_error(condition: Condition, seen: SeenRun, alpha: float) -> float | None:
-    """Return how far a time is from that in a run with ten times the tolerance."""
+    """Return the distance of a time from that of the event in a run with ten times the tolerance.
+
+    The result is None if that run does not meet the condition nearby.
+    """
     last = int(np.searchsorted(seen.times, alpha))
     times = seen.times[max(last - 2, 0) : last + 3]
     other = SeenRun.of(seen.varied.alone(), times, 10.0).first(condition)
@@ -291,8 +292,9 @@ def _root(
 ) -> tuple[np.ndarray, float] | None:
     """Return state and time at which a gap vanishes, between two times of a run.
 
-    Steps from the first time on are others than those of the run: where a condition hardly holds at
-    the second time, it may hold only later with them. None is returned if it does not.
+    The integration from the first time takes other steps than the run did, so that a condition that
+    barely holds at the second time may hold only later: the interval is doubled a few times, and
+    None is returned if that does not help.
     """
     from scipy.optimize import brentq
 

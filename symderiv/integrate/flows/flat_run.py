@@ -1,4 +1,4 @@
-"""The Python side of the stepper for one run: slices of steps, progress, interrupts, methods."""
+"""The Python side of the stepper for one run: slices, progress, interrupts, kinds of steps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ REASONS = {
 
 @dataclass(frozen=True)
 class FlatProblem:
-    """An initial value problem that begins at alpha = 0.
+    """An initial value problem, in flat vectors, that begins at alpha = 0.
 
     Args:
         rhs: ``flat_right_hand_side`` of a generated module.
@@ -56,7 +56,8 @@ class FlatProblem:
         parameters: in the layout of the generated modules.
         asked: ascending times, the first may be 0; shape (P,).
         modes: how the state is coupled, which implicit steps need.
-        step: the time of a step of order one, of which ``asked`` are numbers; 0 for a flow.
+        step: the time that a step of order one takes, with ``asked`` counted in such steps; 0 for a
+            flow.
     """
 
     rhs: Callable[..., None]
@@ -73,9 +74,9 @@ class StepLimits:
     """Limits and tolerances of the steps of a run.
 
     Args:
-        relative, absolute: tolerances of the local error, in the root-mean-square norm.
+        relative, absolute: tolerances of the local error in the root-mean-square norm.
         cone: relative enlargement of the diagonal in the cone test.
-        max_steps: steps, accepted and rejected, after which to stop.
+        max_steps: the number of steps, accepted and rejected, after which to stop.
     """
 
     relative: float
@@ -110,7 +111,7 @@ class FlatResult:
 
 
 class SteppedRun:
-    """A run of the stepper: all that the steps to come depend on, and the results so far."""
+    """A run of the stepper: the memory on which further steps depend, and the results so far."""
 
     def __init__(self, problem: FlatProblem, limits: StepLimits, kind: str = EXPLICIT) -> None:
         state, parameters, asked = problem.state, problem.parameters, problem.asked
@@ -121,7 +122,7 @@ class SteppedRun:
         self._runs = runs_of(state[None], parameters[None], tolerances, asked, problem.sizes)
         fields = int(problem.sizes[0] + problem.sizes[1])
         self._memory = memory_of(1, size, parameters.size, fields)
-        # attributes of records would be ten times as slow as their fields by name
+        # attribute access to records is ten times as slow as their fields by name
         self.way = self._memory.walks[0]
         numbers = self._memory.numbers
         self.y, self.slope = numbers[:size], numbers[size : 2 * size]
@@ -134,18 +135,18 @@ class SteppedRun:
 
     @property
     def code(self) -> int:
-        """Code of the reason for which the run ended."""
+        """The code of the reason for which the run ended, or ``RUNNING``."""
         if self._runs.queue[NEXT] == 0 or self.way["run"] >= 0:
             return RUNNING
         return int(self.way["code"])
 
     @property
     def taken(self) -> int:
-        """Steps, accepted and rejected."""
+        """The number of steps so far, accepted and rejected."""
         return int(self.way["accepted"] + self.way["rejected"])
 
     def advance(self, steps: int) -> None:
-        """Make at most so many steps."""
+        """Make at most this number of steps, accepted and rejected."""
         method = KINDS[int(self.way["kind"])]
         if method not in self._steppers:
             self._steppers[method] = stepper_for(self._problem.rhs, method)
@@ -153,16 +154,16 @@ class SteppedRun:
         part = STRICTER if method == IMPLICIT else 1.0
         self._limits[:] = part * self._asked[0], part * self._asked[1], self._asked[2]
         self._runs.tolerances[0] = self._limits
-        assert stepper is not None  # code without its compiler comes with the stepper's
+        assert stepper is not None  # a function without its compiler comes with compiled steppers
         stepper(rhs, self._runs, self._memory, steps, self._most)
 
     def stop(self, code: int) -> None:
-        """End the run, with all results before the time that is reached."""
+        """End the run and fill all results up to the time reached."""
         self._runs.queue[STOP] = code
         self.advance(1)
 
     def decide(self) -> None:
-        """Go on with implicit steps, where it is time for that."""
+        """Change to implicit steps if explicit ones are limited by stability and it pays."""
         way, asked, modes = self.way, self._runs.asked, self._problem.modes
         if (
             modes is not None
@@ -176,7 +177,7 @@ class SteppedRun:
             self._begin_implicit()
 
     def _begin_implicit(self) -> None:
-        """Make room for what implicit steps keep, and make such steps."""
+        """Allocate the memory of implicit steps, and choose them."""
         assert self._problem.modes is not None
         memory = self._problem.modes.vector()
         self._memory, self.way["kind"] = (
@@ -192,9 +193,9 @@ class SteppedRun:
         live = {"walk": memory.walks.view(np.int64), "queue": runs.queue, "y": self.y}
         live |= {"slope": self.slope, "times": memory.times, "ends": memory.ends}
         live["filled"] = runs.results[0, : self.way["results"]]
-        # another run may write them when this one has been stopped
+        # copies, because another run may use this memory when this one has stopped
         entry = {name: values.copy() for name, values in live.items()}
-        entry["implicit"] = memory.implicit  # large, and no more than a guess of the Jacobian
+        entry["implicit"] = memory.implicit  # large, and only a guess of the Jacobian
         checkpoint.keep(key, entry, f"alpha = {float(self.way['alpha']):.6g}")
 
     def restore(self, entry: Mapping[str, np.ndarray] | None) -> None:
@@ -238,7 +239,7 @@ def _key(*inputs: np.ndarray) -> str:
 #: Called with the time reached and the number of steps so far.
 Progress = Callable[[float, int], None]
 
-#: The tolerance of implicit steps, in that of the run.
+#: The tolerance of implicit steps, in units of that of the run.
 STRICTER = 0.02
 
 _SLICE_SECONDS = 0.1
@@ -256,13 +257,13 @@ def integrate_flat(
     """Integrate to the last asked time; never raises for a failed integration.
 
     Args:
-        problem: what is integrated.
+        problem: the initial value problem.
         limits: tolerances and number of steps.
         progress: called about ten times a second.
-        checkpoint: where to go on from and to keep what is needed for it; an integration that it
-            holds as finished is not made again.
-        kinds: the kinds of steps that are allowed: the first one, and another one to change to
-            where that is cheaper.
+        checkpoint: the file from which to resume, and in which the state is kept; an integration
+            that it holds as finished is not repeated.
+        kinds: the kinds of steps that are allowed: that of the first steps, and perhaps another one
+            to change to if it is cheaper.
 
     An interrupt from the keyboard ends the integration with cause "interrupted".
     """
@@ -292,16 +293,16 @@ def _advance(
     key: str,
     kinds: Sequence[str],
 ) -> None:
-    """Slices of steps up to the end."""
+    """Make slices of steps until the run ends, with progress and checkpoints in between."""
     way = run.way
-    # an evaluation takes about a nanosecond for each entry of the state
+    # the first guess: an evaluation takes about a nanosecond for each entry of the state
     pace = max(16.0, _FIRST_SLICE / run.y.size)
     while run.code == RUNNING:
         if checkpoint is not None and _stopped(run, checkpoint, key):
             return run.stop(INTERRUPTED)
         started, taken, most = time.perf_counter(), run.taken, int(pace)
         if len(kinds) > 1 and way["kind"] != KINDS.index(IMPLICIT):
-            # at counts of steps, not at times of the clock: runs are repeatable
+            # decisions depend on counts of steps, not on the clock, so that runs are repeatable
             if taken >= way["decide"]:
                 run.decide()
             most = min(most, max(int(way["decide"]) - taken, 1))
@@ -315,7 +316,7 @@ def _advance(
 
 
 def _stopped(run: SteppedRun, checkpoint: Checkpoint, key: str) -> bool:
-    """Keep the state where that is due; tell whether to stop."""
+    """Write the checkpoint if that is due; return whether the run is asked to stop."""
     if checkpoint.stop_asked:
         run.keep(checkpoint, key)
         checkpoint.stop()

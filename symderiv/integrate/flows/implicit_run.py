@@ -1,4 +1,4 @@
-"""The kinds of steps that a run may be made of, by the method asked for."""
+"""The choice of explicit and implicit steps by the method that is asked for."""
 
 from __future__ import annotations
 
@@ -40,15 +40,16 @@ def integrate(
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> FlatResult:
-    """Integrate as :func:`~symderiv.integrate.flows.flat_run.integrate_flat`, by the method asked
-    for.
+    """Integrate a flat problem by the method asked for.
+
+    See :func:`~symderiv.integrate.flows.flat_run.integrate_flat`.
 
     Args:
         method: "explicit", "implicit", or "auto": explicit steps until the problem is found to be
             stiff and the rest of the way long enough for other ones to be faster.
-        problem, limits, progress, checkpoint: see there.
+        problem, limits, progress, checkpoint: see the function above.
 
-    Steps of order one are made as they are: the method and the tolerance play no part.
+    Steps of order one need no integration: the method and the tolerance are ignored.
 
     Raises:
         InputError: an implicit method was asked for and needs too much memory.
@@ -72,7 +73,7 @@ def integrate(
     failed = first.code in (STEP_UNDERFLOW, NOT_A_NUMBER) and method == "auto"
     if not (failed and IMPLICIT in first.method):
         return first
-    # what implicit steps fail at, explicit ones may still do
+    # where implicit steps fail, explicit ones may still succeed
     slow = integrate_flat(
         problem, limits, progress=progress, checkpoint=checkpoint, kinds=(EXPLICIT,)
     )
@@ -87,7 +88,7 @@ def integrate(
 def _stepped(
     problem: FlatProblem, limits: StepLimits, progress: Progress | None = None
 ) -> FlatResult:
-    """Make steps of order one; between two of them nothing changes, and nothing is integrated."""
+    """Iterate steps of order one, s ← s + f(s), instead of integrating."""
     state, change = problem.state.copy(), np.zeros_like(problem.state)
     rows: list[np.ndarray] = []
     made, code = 0, DONE
@@ -121,11 +122,11 @@ def _stepped(
 
 
 def _code_of(problem: FlatProblem, state: np.ndarray, limits: StepLimits, made: int) -> int:
-    """Return whether a state can be gone on from."""
+    """Return why steps cannot go on from a state, or ``DONE`` if they can."""
     if not np.isfinite(state).all():
         return NOT_A_NUMBER
     if problem.sizes[0]:
-        # here, because numba is loaded by what computes with it
+        # here, because it loads numba
         from symderiv.integrate.steppers.cone import is_outside
 
         if is_outside(state, problem.sizes, problem.parameters, limits.cone):

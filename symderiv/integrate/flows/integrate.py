@@ -1,4 +1,4 @@
-"""Integration of the order-parameter equations: learning curves from a flow."""
+"""Integration of the order-parameter equations: from a flow to learning curves."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def solve_flow(
     max_steps: int = 100_000_000,
     progress: Progress | None = None,
 ) -> Trajectory:
-    """Integrate a flow from a start, with as few eigenvalues as its accuracy needs.
+    """Integrate a flow from a start, on as few eigenvalues as its accuracy allows.
 
     Args:
-        flow_at: the flow from a state, of the same study and module for all of them.
-        start: the state, and what is known of the inputs.
+        flow_at: a function from an initial state to the flow, for one study and module.
+        start: the initial state, with the input model.
         check, max_steps, progress: see :func:`~symderiv.integrate.rules.solving.solve`.
     """
     first = flow_at(start.state)
@@ -65,7 +65,7 @@ def solve_flow(
         return runs[-1], problem.errors(runs[-1])
 
     state, (result, errors), compression = settle(start.state, first.compression, asked, first_run)
-    # the one that was run, with its compiled code
+    # that of the run, whose code is compiled
     problem = next(flow for flow in flows if flow.state is state)
     best = measured(problem, result, errors, check, runs, max_steps, progress)
     reached = check == "never" or best.reached <= asked
@@ -116,7 +116,7 @@ def _compression_warnings(compression: Compression | None) -> Iterator[str]:
 
 
 def _fields(flat: np.ndarray, state: State) -> tuple[np.ndarray, ...]:
-    """Q_k, r_k, v, Q, R at every row of ``flat``."""
+    """Return Q_k, r_k, v, Q and R at every row of ``flat``."""
     return fields_of(flat, state.weight, state.eigenvalue, state.K, state.M)
 
 

@@ -15,8 +15,8 @@ from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
 from symderiv.integrate.steppers.run_code import stepper_for
 from symderiv.integrate.steppers.walk import ENDED, EXPLICIT, INTERRUPTED, STOP, memory_of, runs_of
 
-#: Beyond this many numbers of a state the stages of eight runs do not fit into the cache: lanes
-#: are 7 times as fast at 80, 1.8 times at 800, 1.1 times at 1600 (two students and two teachers).
+#: Length of a state beyond which the stages of eight runs do not fit into the cache: lanes are 7
+#: times as fast at 80, 1.8 times at 800, 1.1 times at 1600 (two students and two teachers).
 LARGEST_STATE = 1000
 
 #: Called with the number of runs that have ended.
@@ -26,7 +26,7 @@ Told = Callable[[int], None]
 WIDTH = 8
 
 _POLL_SECONDS = 0.1
-# Steps of all runs together: no slices are made.
+# Steps of one call of the stepper: all runs are made at once, without slices.
 _ALL = 2**62
 
 
@@ -35,9 +35,9 @@ class LaneResults:
     """Results of n runs.
 
     Args:
-        runs: how each of them ended, as a single run says it.
-        states: at the A times, shape (n, A, S); rows beyond what was reached mean nothing.
-        errors: the generalisation error, shape (n, A); not a number beyond what was reached.
+        runs: how each of them ended, as the result of a single run.
+        states: at the A times, shape (n, A, S); rows after the last time reached are undefined.
+        errors: the generalisation error, shape (n, A); NaN after the last time reached.
         seconds: the sum of the seconds of all threads.
     """
 
@@ -48,7 +48,7 @@ class LaneResults:
 
     @classmethod
     def of(cls, runs: Sequence[FlatResult], times: int, seconds: float) -> Self:
-        """Return single runs over so many times; their errors are not known."""
+        """Return results with ``times`` times made of single runs; their errors are unknown."""
         states = np.zeros((len(runs), times, runs[0].last_state.size))
         for number, run in enumerate(runs):
             states[number, : run.reached] = run.results
@@ -61,7 +61,7 @@ class LaneResults:
 
     @property
     def evaluations(self) -> np.ndarray:
-        """The number of evaluations of each run, shape (n,)."""
+        """The number of right-hand sides evaluated for each run, shape (n,)."""
         return np.array([run.rhs_evaluations for run in self.runs])
 
     @property
@@ -80,12 +80,12 @@ def integrate_lanes(
     max_steps: int = 100_000_000,
     progress: Told | None = None,
 ) -> LaneResults:
-    """Integrate n problems of one module; errors along the runs are left as not a number.
+    """Integrate n problems of one module; the generalisation errors are left as NaN.
 
     Args:
-        right_hand_side: the right-hand side of a lane module, compiled for the sizes; of an
-            ordinary one where one run is made at a time.
-        problems: with states of one size and the same times.
+        right_hand_side: the right-hand side, compiled for the sizes: of a lane module if ``width``
+            is 8, of an ordinary one if it is 1.
+        problems: problems with states of one size and the same times.
         tolerances: relative, absolute, of the cone test; shape (n, 3).
         width: runs at a time on each thread, 8 or 1.
         threads: how many.
@@ -133,7 +133,7 @@ def integrate_lanes(
 
 
 def _watched(working: Sequence[Future[None]], queue: np.ndarray, progress: Told | None) -> None:
-    """Wait for all threads; an interrupt makes them end."""
+    """Wait for all threads; after an interrupt, tell them to end."""
     left = set(working)
     while left:
         try:

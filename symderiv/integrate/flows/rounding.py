@@ -1,16 +1,17 @@
-r"""Starts and constants that differ by a multiple of rounding, to see what becomes of rounding.
+r"""Starts and constants with small random changes, which show how rounding errors grow.
 
-Rounding enters a run at every step. Where small differences grow on the way, as on a plateau, so
-does rounding, whatever the tolerance of the steps is; two runs from one start need not show it.
-Here the vectors of the students are moved by small random parts of all vectors there are,
+Rounding enters a run at every step. Where small differences grow, as on a plateau, so do rounding
+errors, whatever the tolerance of the steps is; two runs from one start need not show it. Here the
+vectors of the students are moved by small random multiples of all vectors,
 
 .. math:: J_i \leftarrow J_i + \sum_j a_{ij} J_j + \sum_n b_{in} B_n,
 
-in each eigenspace by its own, so that all overlaps stay overlaps of vectors; output weights of
-students and teachers are moved too, and those act all along the way.
+with other coefficients in each eigenspace, so that all overlaps stay overlaps of vectors. Output
+weights of students and teachers are moved too; those of teachers act during the whole run.
 
-What a run kept to the last bit was not touched by rounding: students (and teachers) that are alike
-along the whole run are moved alike, and what is zero along the whole run stays zero.
+Symmetries that a run kept to the last bit were not broken by rounding: students (and teachers) that
+are equal along the whole run are moved alike, and entries that are zero along the whole run stay
+zero.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ _Exchange = tuple[np.ndarray, np.ndarray]
 
 
 def shaken(flow: Any, result: FlatResult, size: float, seed: int) -> Any:
-    """Return the flow from a start, and with output weights of the teacher, that differ at random.
+    """Return a flow with small random changes of its start and of output weights of the teacher.
 
     Args:
         flow: the flow of a study, as it was integrated.
-        result: the run; what it kept to the last bit is kept.
+        result: the run; symmetries that it kept to the last bit are kept.
         size: the size of the changes, relative to the largest vectors and weights along the run.
         seed: the seed of the random numbers.
     """
@@ -46,7 +47,7 @@ def shaken(flow: Any, result: FlatResult, size: float, seed: int) -> Any:
     exchanges = list(_exchanges(flow, result))
     rows = np.vstack([flow.begin, result.results, result.last_state])
 
-    # of further fields of a rule and, below, of v
+    # change v and further fields; entries that exchanges of units map to each other change alike
     largest = np.max(np.abs(rows), axis=0)
     moved = [_indices(flow, "state", begin.size, *each) for each in exchanges]
     noise = rng.standard_normal(begin.size)[orbits(begin.size, moved)]
@@ -85,7 +86,7 @@ def shaken(flow: Any, result: FlatResult, size: float, seed: int) -> Any:
 
 
 def _exchanges(flow: Any, result: FlatResult) -> Iterator[_Exchange]:
-    """Exchanges of two students, of two teachers, or of both, that leave the whole run as it is."""
+    """Yield exchanges of two students, two teachers, or both, that leave a whole run unchanged."""
     state = flow.state
     K, M = state.K, state.M
     Q, _, v = split_flat(flow.begin[: state_size(K, M, state.L)], K, M, state.L)
@@ -121,7 +122,7 @@ def _exchanged(count: int, pair: tuple[int, int] | None) -> np.ndarray:
 def _indices(
     flow: Any, vector: str, size: int, students: np.ndarray, teachers: np.ndarray
 ) -> np.ndarray:
-    """Return where entries of a flat vector come from when students and teachers are exchanged."""
+    """Return the permutation of a flat vector when students and teachers are exchanged."""
     packing, sources = flow.packing(vector), np.arange(size)
     views: dict[str, Any] = packing.views(sources[: packing.size])
     for name, axes in flow.layout[vector].items():

@@ -1,12 +1,13 @@
-"""Estimates of the error of a run, from runs that are worse, or better, in all that limits it.
+"""Estimates of a run's error from other runs that are less, or more, accurate.
 
-Two things limit a run: the tolerance of its steps and rounding. A run is compared with one that is
-worse in both (:func:`estimated`). Where the difference is above what was asked for, the beginning
-of a third run says how much of it is due to rounding (:func:`rounding_in`). If smaller steps do not
-help against it, the larger error is stated. Else the run is made again with a smaller tolerance.
-Both runs that exist already then say how good it is: the former one is worse in its steps alone,
-and the worse one has what rounding grows to (:func:`repeated`). All are estimates. What is proved,
-by a run in balls, is a bound (:mod:`symderiv.enclosures`).
+Two things limit the accuracy of a run: the tolerance of its steps, and rounding. A run is compared
+with a worse one, which has a larger tolerance and a start that differs by more than rounding
+(:func:`estimated`). If the difference is above the accuracy asked for, the beginning of a third run
+tells how much of it is due to the start (:func:`rounding_in`). If that is most of it, smaller steps
+do not help, and the larger error is stated. Otherwise the run is repeated with a smaller tolerance.
+Its error is estimated from the two runs that exist already: the former run differs in its steps
+alone, and the worse run shows how rounding grows (:func:`repeated`). All these are estimates; a run
+in balls has proved bounds (:mod:`symderiv.enclosures`).
 """
 
 from __future__ import annotations
@@ -26,35 +27,35 @@ from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
 from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.study import Study
 
-# How often the difference to a worse run counts. Where errors go with tolerances it is many times
-# the error, and that is left for where they do not: a run of few steps may happen to be better than
-# its tolerance.
+# Factor between the difference to a worse run and the error that is stated. If errors are
+# proportional to tolerances, the difference alone is many times the error; this margin covers other
+# cases: a worse run of few steps may happen to be better than its tolerance.
 EXPLICIT = 1.5
-# Solving for implicit steps leaves more of rounding than explicit ones do.
+# Implicit steps have larger rounding errors than explicit ones, because they solve equations.
 _IMPLICIT_ROUNDING = 2.0
-# Where steps are held back by stability, not by tolerances, both are the same, and errors are below
-# this part of the tolerance of a step, but for a few in a thousand runs.
+# If steps are limited by stability, not by tolerances, both runs are the same. Errors are then
+# below this part of the tolerance of a step, except for a few in a thousand runs.
 OWN = 0.05
-# What rounding counts as, in a start: some units of the last place, for all steps together. One
-# start at random says little of the worst one, so that it differs by more.
+# Change of a start that is equivalent to the rounding of all steps: some units of the last place. A
+# single random start says little about the worst one, so that it is changed by twice as much.
 _ROUNDING = 1e-14
 _ALONE = 2.0
-# Three quarters of the difference to a worse run are above what rounding has become in this one,
-# because its start differs by twice as much.
+# Rounding errors are below three quarters of the difference to a worse run, whose start is changed
+# by twice the equivalent of rounding.
 _ROUNDED = 0.75
-# A worse run that differs so many times more than its steps explain differs by rounding.
+# A difference larger by this factor than the steps explain is due to rounding.
 _BY_ROUNDING = 200.0
-# Where rounding is above this part of the tolerance asked for, smaller steps hardly help.
+# If rounding errors are above this part of the tolerance asked for, smaller steps hardly help.
 _HOPELESS = 0.5
-# How much of the work that a run and a worse one leave is spent to find that out: first steps take
-# more evaluations than others.
+# The third run may take this part of the steps with which it and the worse run would cost as much
+# as the run: its first steps need more evaluations than others.
 _LEFT = 0.8
-# A smaller tolerance that is no smaller than this part would give much the same run.
+# A tolerance smaller by less than this factor would give much the same run.
 _MUCH = 3.0
-# How often a run is made again.
+# The largest number of repetitions with smaller tolerances.
 _REPEATS = 3
-# Unless told otherwise the steps keep a sixtieth of the tolerance, because their errors add up and
-# the largest of them is above the mean that is controlled.
+# With check "auto" steps keep a sixtieth of the tolerance: their errors add up, and only their mean
+# is controlled.
 _TIGHTER = 60.0
 
 Check = Literal["auto", "always", "never"]
@@ -62,13 +63,13 @@ Check = Literal["auto", "always", "never"]
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """The best run so far, and its error.
+    """The best run so far, with its estimated error.
 
     Attributes:
         result, errors: The run, and the generalisation error along it.
-        reached, method: Its tolerance, and how that is known.
-        rounding: The part of rounding in it, where that is known by itself.
-        changes: How uncertain the generalisation error is, relative, time by time.
+        reached, method: The accuracy that it reached, and how that was estimated.
+        rounding: The part of this error that is due to rounding; 0 if it is not known.
+        changes: The relative uncertainty of the generalisation error at each time.
     """
 
     result: FlatResult
@@ -79,27 +80,27 @@ class MeasuredRun:
     changes: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
-#: How much larger the tolerance of the run is that a run is compared with. One of a thirty times
-#: larger one costs a tenth less, but its difference, counted as often as the median of stated over
-#: true errors allows, was below the error three times as often, and seven times for implicit steps.
+#: Factor between the tolerances of a worse run and of the run. With a factor of thirty the worse
+#: run costs a tenth less, but at the same median of stated over true errors the stated error was
+#: too small three times as often, and seven times as often for implicit steps.
 TIMES = 10.0
 
-#: By how much the start of a run must differ that is to be worse by rounding, too.
+#: The relative change of the start of a worse run.
 WORSE_START = _ALONE * _ROUNDING
 
 
 @dataclass(frozen=True)
 class Worse:
-    """A second integration that is worse in all that limits the first: steps and rounding.
+    """A second integration that is less accurate in both respects: larger steps, a changed start.
 
-    What small errors grow to on the way is the same for both runs. Where stability holds the steps
-    back, or errors die out, both may be the same; some of the tolerance is added for that.
+    Small errors grow by the same factor in both runs. If stability limits the steps, or errors die
+    out, the two runs may agree although they have errors; part of the tolerance is added for that.
 
     Attributes:
-        flow: The flow from a start that differs by more than rounding.
+        flow: The flow from the changed start.
         tolerance: The tolerance of its steps.
-        part: How often a difference counts.
-        own: What is added for tolerance; zero where that plays no part.
+        part: The factor between the difference of the runs and the error that is stated.
+        own: The part of the tolerance that is added; 0 if both runs have the same tolerance.
     """
 
     flow: Any
@@ -109,7 +110,7 @@ class Worse:
 
     @classmethod
     def of(cls, problem: PiecewiseRun, result: FlatResult, tolerance: float) -> Worse:
-        """Worse than a run of a tolerance."""
+        """Return the worse integration to compare with a run whose steps have a tolerance."""
         larger = problem.looser(tolerance, TIMES)
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
         flow = problem.shaken(result, size, 0)
@@ -117,23 +118,23 @@ class Worse:
         return cls(flow, larger, EXPLICIT, own)
 
     def apart(self, result: FlatResult, coarse: FlatResult) -> float:
-        """Return how far the worse run is from a run; not a number where that says nothing."""
+        """Return the difference between the worse run and a run; NaN if they cannot be compared."""
         if not _comparable(self.flow, result, coarse):
             return math.nan
         found: float = self.flow.apart(coarse, result)
         return found
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
-        """Return the error of the run, from the worse one; not a number where that says nothing."""
+        """Return the estimated error of a run; NaN if it cannot be compared with the worse one."""
         return self.part * self.apart(result, coarse) + self.own
 
 
-#: A worse run, and how it is worse.
+#: How a worse run is worse, and its result.
 Compared = tuple[Worse, FlatResult]
 
 
 def first_tolerance(problem: PiecewiseRun, check: Check) -> float:
-    """Return the tolerance of the steps of the run that is made first."""
+    """Return the tolerance of the steps of the first run."""
     asked = problem.goal.relative_tolerance
     return max(asked / _TIGHTER, problem.least_tolerance()) if check == "auto" else asked
 
@@ -147,14 +148,14 @@ def measured(
     max_steps: int = 100_000_000,
     progress: Progress | None = None,
 ) -> MeasuredRun:
-    """Return the best run that is found, and its error.
+    """Return the best run that was found, with its error.
 
     Args:
-        problem: What is integrated.
-        result: The run of :func:`first_tolerance`.
+        problem: The problem that is integrated.
+        result: The run with the tolerance :func:`first_tolerance`.
         errors: The generalisation error along it.
         check, max_steps, progress: See :func:`~symderiv.integrate.rules.solving.solve`.
-        runs: All that were made; more are added.
+        runs: The list of all runs, to which more are added.
     """
     best, compared = MeasuredRun(result, errors, result.error_sum, LOCAL_SUM), None
     tolerance = first_tolerance(problem, check)
@@ -178,8 +179,9 @@ def estimated(
     progress: Progress | None,
     runs: list[FlatResult],
 ) -> tuple[MeasuredRun, Compared | None]:
-    """Return how large errors have become, from the difference to a run that is worse, and that
-    run, which is added to all that were made.
+    """Return a run with the error estimated from a worse run, and the worse run.
+
+    The worse run is None if the two cannot be compared; it is added to ``runs``.
     """
     result = best.result
     if result.cause == "interrupted":
@@ -192,7 +194,7 @@ def estimated(
     if math.isnan(reached):
         return best, None
     changes = worse.part * relative_changes(worse.flow.errors(coarse), best.errors)
-    # where steps cannot be smaller all of it is there to stay
+    # if steps cannot be smaller, none of it can be removed
     rounding = reached if _smaller(problem, result, tolerance) is None else 0.0
     measured = replace(best, reached=reached, method=ESTIMATED, rounding=rounding, changes=changes)
     return measured, (worse, coarse)
@@ -205,18 +207,19 @@ def rounding_in(
     progress: Progress | None,
     runs: list[FlatResult],
 ) -> float:
-    """Return how much of the estimate of a run there is because the worse run's start differs.
+    """Return the part of a run's estimated error that is due to the changed start of the worse run.
 
-    The worse run is made once more from the start of the run itself, as far as both together cost
-    no more than the run. Up to there the start alone makes the difference of the two. What steps
-    add later has less time to grow, so that the start has this part in the whole estimate, or more.
+    The beginning of the worse run is repeated from the start of the run itself, as far as both
+    worse runs together cost no more than the run. There the difference of the two is due to the
+    start alone. Errors that steps make later have less time to grow, so that the start accounts for
+    at least this part of the whole estimate.
 
     Args:
-        problem: What is integrated.
+        problem: The problem that is integrated.
         best: The run, with its estimate.
         compared: The worse run.
-        progress: As everywhere.
-        runs: All that were made; this one is added.
+        progress: See :func:`measured`.
+        runs: The list of all runs, to which this one is added.
     """
     (worse, coarse), result = compared, best.result
     left = result.rhs_evaluations / max(coarse.rhs_evaluations, 1) - 1.0
@@ -243,20 +246,20 @@ def repeated(
     progress: Progress | None,
     runs: list[FlatResult],
 ) -> MeasuredRun:
-    """Return the same integration with smaller tolerances, until its error is below the one asked.
+    """Return a run with smaller tolerances, reduced until the error is below the one asked for.
 
-    The better run is the result: where errors go with the tolerance its own is a tenth of the
-    difference found. What rounding has become in it is in the difference to the worse run that
-    there is already. A worse run of its own is made where that one is too bad in its steps.
+    The better of two runs is the result: if errors are proportional to tolerances, its own is a
+    tenth of their difference. The effect of rounding on it is part of the difference to the worse
+    run that exists already. A new worse run is made if the steps of that one are too inaccurate.
 
     Args:
-        problem: what is integrated.
-        best: with the run of ``tolerance``.
-        compared: the worse run that it was compared with, if that said anything.
-        tolerance: the tolerance of its steps.
+        problem: the problem that is integrated.
+        best: the run with steps of ``tolerance``, and its error.
+        compared: the worse run that it was compared with; None if there is none.
+        tolerance: the tolerance of the steps of ``best``.
         max_steps: the largest number of steps of a run.
-        progress: as everywhere.
-        runs: all that were made; more are added.
+        progress: see :func:`measured`.
+        runs: the list of all runs, to which more are added.
     """
     first: _Pair | None = None
     for _ in range(_REPEATS):
@@ -289,18 +292,19 @@ def repeated(
 
 
 def _smaller(problem: PiecewiseRun, result: FlatResult, tolerance: float) -> float | None:
-    """Return the tolerance to make a run again with; None where it would be much the same."""
+    """Return the tolerance for repeating a run; None if a repetition would be much the same."""
     smaller = max(tolerance / TIMES, problem.least_tolerance(result))
     return smaller if smaller <= tolerance / _MUCH else None
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """A run that was made again with a smaller tolerance.
+    """A run, and its repetition with a smaller tolerance.
 
     Attributes:
-        problem: What is integrated.
-        former, better, errors: The run, the better one, and the generalisation error along it.
+        problem: The problem that is integrated.
+        former, better, errors: The run, its repetition, and the generalisation error along the
+            latter.
         larger: The tolerance of the steps of the former run.
         tolerance: The tolerance of the steps of the better run.
     """
@@ -314,30 +318,30 @@ class _Pair:
 
     @property
     def unknown(self) -> MeasuredRun:
-        """The better run, of which no error is known."""
+        """The repetition, with an unknown error."""
         return MeasuredRun(self.better, self.errors, self.better.error_sum, LOCAL_SUM)
 
     @cached_property
     def steps(self) -> float:
-        """The difference of the two, which is what the former one owes to its steps."""
+        """The difference of the two runs: the error that the former one owes to its steps."""
         return self.problem.apart(self.former.result, self.better)
 
     @property
     def of_steps(self) -> float:
-        """The error that the better run owes to its steps, at most."""
+        """An upper estimate of the error that the repetition owes to its steps."""
         return EXPLICIT * self.steps + self.tolerance
 
     def by_rounding(self, worse: Worse, coarse: FlatResult) -> bool:
-        """Return whether a worse run is further away than its steps explain."""
+        """Return whether the difference to a worse run is too large to be due to its steps."""
         explained = self.steps * worse.tolerance / self.larger
         return worse.apart(self.better, coarse) > _BY_ROUNDING * explained
 
     def follows_no_tolerance(self, first: _Pair) -> bool:
-        """Return whether differences go down less than the root of the tolerance."""
+        """Return whether differences decrease by less than the square root of the tolerance."""
         return self.steps > first.steps * math.sqrt(self.larger / first.larger)
 
     def too_bad(self, worse: Worse, coarse: FlatResult) -> bool:
-        """Return whether steps of a worse run hide that rounding is small enough."""
+        """Return whether inaccurate steps of a worse run hide that rounding is small enough."""
         away, asked = worse.apart(self.better, coarse), self.problem.goal.relative_tolerance
         if math.isnan(away):
             return True
@@ -345,7 +349,10 @@ class _Pair:
         return self.of_steps <= asked and not within and not self.by_rounding(worse, coarse)
 
     def judged(self, worse: Worse, coarse: FlatResult) -> tuple[MeasuredRun, bool]:
-        """Return the better run with its error, and whether no smaller tolerance would help."""
+        """Return the repetition with its error, and whether it is final.
+
+        It is if the error is small enough, or smaller tolerances would not help.
+        """
         asked = self.problem.goal.relative_tolerance
         rounding = _ROUNDED * worse.apart(self.better, coarse)
         by_steps = EXPLICIT * relative_changes(self.former.errors, self.errors)
@@ -363,14 +370,14 @@ class _Pair:
 
 
 def _comparable(problem: PiecewiseRun, result: FlatResult, other: FlatResult) -> bool:
-    """Return whether two runs have more than the start in common, which says nothing of errors."""
+    """Return whether errors can be compared: both runs reached a common time after the start."""
     common = min(result.reached, other.reached)
     cut_short = other.cause in ("step-limit", "interrupted") and result.cause != other.cause
     return not (cut_short or common == 0 or problem.goal.alpha[common - 1] == 0.0)
 
 
 def why_missed(asked: float, best: MeasuredRun, study: Study | None = None) -> str:
-    """Why a run has not the tolerance asked for, and what to do, in one line."""
+    """Return why a run does not have the accuracy asked for, and what to do, in one line."""
     key = "relative_tolerance" if study is None else "time.relative_tolerance"
     said = f"{key}: {asked:g} was asked for, {best.reached:.1e} was reached"
     if best.rounding > 0.5 * best.reached:
@@ -399,12 +406,12 @@ def why_missed(asked: float, best: MeasuredRun, study: Study | None = None) -> s
 
 
 def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool) -> Iterator[str]:
-    """Yield what to say of the accuracy of a run."""
+    """Yield warnings about the accuracy of a run."""
     if not kept and best.result.cause == "done":
         yield why_missed(study.time.relative_tolerance, best, study)
     if np.any(best.changes > COARSE):
         first, largest = study.alpha[int(np.argmax(best.changes > COARSE))], np.max(best.changes)
-        # of an error that vanishes the percentage has no meaning
+        # the percentage of a vanishing error has no meaning
         much = f"up to {100.0 * largest:.3g}%" if largest < 1.0 else "as much as its size or more"
         yield (
             f"generalization_error: from alpha = {first:.4g} on it is uncertain by {much}; "
@@ -412,5 +419,5 @@ def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool) -> Iterator[s
         )
 
 
-#: A generalisation error less certain than this is worth a warning.
+#: A relative uncertainty of the generalisation error above this causes a warning.
 COARSE = 0.01

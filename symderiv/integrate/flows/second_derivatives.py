@@ -1,4 +1,4 @@
-"""Second derivatives of a run by what it begins with: variational equations of second order.
+"""Second derivatives of a run by numbers of its problem: second-order variational equations.
 
 With s' = f(s, θ) the derivative S of the state by a number p follows S' = T(s, θ; S, θ_p), where T
 is the derivative of f along a direction, and the second derivative B follows
@@ -6,7 +6,7 @@ is the derivative of f along a direction, and the second derivative B follows
     B' = d/dh T(s + h S, θ + h θ_p; S + h B, θ_p + h θ_pp)   at h = 0.
 
 T comes from the formulas of the rates. The derivative by h is a central difference of order six,
-whose step is short enough for rounding to be all that is left.
+whose step is so short that only rounding errors remain.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import numpy as np
 
 from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
 
-#: What second derivatives are named by: that of a number by its name with this behind.
+#: Second derivatives by a number are named by it with this suffix.
 TWICE = "_twice"
 _WEIGHTS = (45 / 60, -9 / 60, 1 / 60)
 _SHARE = 2e-3
-"""The step of differences, in units of the state over its derivative, at most."""
+"""The largest step of differences, in units of the size of the state over its derivative."""
 
 
 class Bend(NamedTuple):
@@ -32,7 +32,7 @@ class Bend(NamedTuple):
 
     Attributes:
         state, parameters: The second derivatives.
-        step: The largest change of the number in differences.
+        step: The largest step of the number in differences.
     """
 
     state: np.ndarray
@@ -42,25 +42,26 @@ class Bend(NamedTuple):
 
 @dataclass(frozen=True)
 class TwiceVariedFlow(VariedFlow):
-    """A flow with what its state changes by along directions, and second derivatives along some.
+    """A flow with derivatives along directions, and second derivatives along some of them.
 
     Rows of states have the second derivatives last.
 
     Attributes:
-        bends: Second derivatives by names of directions.
+        bends: Second derivatives of start and constants by names of directions.
     """
 
     bends: Mapping[str, Bend] = field(default_factory=dict)
 
     @cached_property
     def begin(self) -> np.ndarray:
-        """The start, its derivatives and its second derivatives behind it."""
+        """The initial state, followed by its derivatives and then its second derivatives."""
         first = VariedFlow(self.flow, self.directions).begin
         return np.concatenate([first, *(each.state for each in self.bends.values())])
 
     def derivatives(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Observed]:
-        """Return the derivatives of order parameters and error along each direction, and second
-        ones under names with ``TWICE``.
+        """Return first and second derivatives of order parameters and error.
+
+        Second ones have the names of the directions with ``TWICE``.
         """
         changes = super().derivatives(row[: self._size * (1 + len(self.directions))], alpha)
         parts = row.reshape(-1, self._size)
@@ -86,8 +87,10 @@ class TwiceVariedFlow(VariedFlow):
         return list(self.directions).index(name)
 
     def _behind(self, number: int) -> np.ndarray:
-        """Return the numbers behind first derivatives, and for each second one: the derivatives of
-        all parameters, the second derivatives of moving ones, and the step.
+        """Return the numbers that follow the constants.
+
+        After those of first derivatives they are, for each second one, the derivatives of all
+        parameters, the second derivatives of moving ones, and the step.
         """
         further: list[np.ndarray] = []
         for name, bend in self.bends.items():
@@ -104,7 +107,7 @@ class TwiceVariedFlow(VariedFlow):
 
 
 def _step(state: np.ndarray, first: np.ndarray, most: float) -> float:
-    """Return the step of differences along the derivative of a state."""
+    """Return the step of differences for a state that moves along its derivative."""
     largest = np.max(np.abs(first), initial=1e-300)
     return float(min(most, _SHARE * (1 + np.max(np.abs(state), initial=0.0)) / largest))
 
@@ -117,14 +120,14 @@ def _twice(
     places: tuple[int, ...],
     moving: int,
 ) -> Callable[..., None]:
-    """Return the right-hand side of a flow with directions, and second derivatives behind them.
+    """Return the right-hand side of a flow with first and second derivatives behind its state.
 
     Args:
         varied: The right-hand side of the flow with its directions.
-        tangent: That of its rates along a direction.
+        tangent: The function of the rates along a direction.
         count: The number of the directions.
-        places: Which directions have second derivatives.
-        moving: How many numbers behind the parameters belong to each direction.
+        places: The indices of the directions that have second derivatives.
+        moving: The count of numbers behind the parameters that belong to each direction.
     """
     import numba
 
@@ -158,7 +161,7 @@ def _twice(
             for number in range(6):
                 factor = number // 2 + 1
                 away = step * factor * (1 - 2 * (number % 2))
-                # entry by entry, as sensitivities do
+                # entry by entry, for the reason given in sensitivities
                 for a in range(size):
                     given[a] = state[a] + away * first[a]
                 for a in range(constants):

@@ -1,9 +1,9 @@
-"""Derivatives of a run by what it begins with: the variational equations, beside the flow itself.
+"""Derivatives of a run by numbers of its problem: the variational equations beside the flow.
 
 With s' = f(s, θ) the derivative S of the state by a number p follows S' = ∂f/∂s S + ∂f/∂θ θ_p from
-S(0) = ∂s(0)/∂p. All of them are integrated together with the flow by the one stepper, whose
-tolerance holds for them too. Where something jumps at a fixed time, S goes on as it is; and of a
-step s ← s + f(s, θ) the same right-hand side makes the product of its tangents.
+S(0) = ∂s(0)/∂p. All of them are integrated together with the flow by the same stepper, whose
+tolerance holds for them too. S is continuous if something jumps at a fixed time. For steps s ← s +
+f(s, θ) of order one, the same right-hand side gives the product of the tangent maps.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Observed = Mapping[str, Any]
 
 # steps keep a twentieth of the tolerance; those of measured runs a sixtieth
 _TIGHTER = 20.0
-# differences of this size, relative: those of order six leave nothing but rounding
+# the relative step of differences; those of order six then have rounding errors alone
 _STEP = 2e-3
 _CENTRAL = {1: 45 / 60, -1: -45 / 60, 2: -9 / 60, -2: 9 / 60, 3: 1 / 60, -3: -1 / 60}
 _FORWARD = dict(enumerate((-147 / 60, 360 / 60, -450 / 60, 400 / 60, -225 / 60, 72 / 60, -10 / 60)))
 
 
 class Direction(NamedTuple):
-    """Derivatives of the flat start and the flat constants of a flow by a number."""
+    """Derivatives of the flat initial state and the flat constants of a flow by a number."""
 
     state: np.ndarray
     parameters: np.ndarray
@@ -49,7 +49,7 @@ class Direction(NamedTuple):
 
 @dataclass(frozen=True)
 class VariedRun(ABC):
-    """A right-hand side, and what its state changes by along some directions.
+    """A run that is integrated with derivatives along some directions.
 
     Attributes:
         flow: The run, in one piece or in several.
@@ -67,20 +67,22 @@ class VariedRun(ABC):
 
     @abstractmethod
     def functions(self, moving: tuple[str, ...] | None) -> tuple[Callable[..., None], ...]:
-        """Return the right-hand side, and unless ``moving`` is None its rates along a direction of
-        the state and of these parameters.
+        """Return the right-hand side and its tangent, or it alone if ``moving`` is None.
+
+        The tangent is its derivative along a direction of the state and of parameters ``moving``.
         """
 
     @abstractmethod
     def reverse(self, moving: tuple[str, ...]) -> Callable[..., None]:
-        """Return the function of weights times the derivatives of the right-hand side, by names of
-        fields of the state and of parameters; see
-        :func:`symderiv.integrate.flows.tangents.reverse_function`.
+        """Return the function of weights times the Jacobian by named fields and parameters.
+
+        See :func:`symderiv.integrate.flows.tangents.reverse_function`.
         """
 
     def slopes_of(self, average: str, directions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return the function of the derivatives of an average at a flat state along flat
-        directions, shape (D, n).
+        """Return a function from a flat state to an average's derivatives along directions.
+
+        The directions are flat, shape (D, n).
         """
         still = np.zeros(self.course.flat.size)
         along = [Direction(each, still) for each in directions]
@@ -106,15 +108,15 @@ class VariedRun(ABC):
     def changes(
         self, row: np.ndarray, along: Direction, alpha: float = 0.0, time: float = 0.0
     ) -> Observed:
-        """Return the rates of what is observed along a direction, at a time and with its rate."""
+        """Return the derivatives of observables along a direction, with time at rate ``time``."""
 
     def alone(self) -> Self:
-        """Return the run without directions."""
+        """Return the run without derivatives."""
         return replace(self, directions={})
 
     @cached_property
     def begin(self) -> np.ndarray:
-        """The start, and its derivatives behind it."""
+        """The initial state, followed by its derivatives."""
         start = self.course.begin
         return np.concatenate([start, *(each.state for each in self.directions.values())])
 
@@ -125,13 +127,15 @@ class VariedRun(ABC):
         looser: float = 1.0,
         since: float = 0.0,
     ) -> np.ndarray:
-        """Return states with their derivatives at times, shape (P, n (1 + directions)).
+        """Integrate, and return states with their derivatives at times.
+
+        They have the shape (P, n (1 + directions)).
 
         Args:
-            asked: Ascending times since the begin.
-            begin: The start of the flow by default.
-            looser: A factor of the tolerance that steps keep otherwise.
-            since: The time α of the begin.
+            asked: Ascending times, counted from ``since``.
+            begin: The initial state with derivatives; that of the flow by default.
+            looser: The factor by which the tolerance of steps is larger than usual.
+            since: The time α of the initial state.
 
         Raises:
             InputError: The run ends before the last time.
@@ -149,12 +153,12 @@ class VariedRun(ABC):
         return result.results
 
     def rates(self, row: np.ndarray, alpha: float = 0.0) -> Observed:
-        """Return the rates in time of what is observed."""
+        """Return the time derivatives of the observables."""
         slope = self.course.slope(alpha, row[: self._size], self.functions(None)[0])
         return self.changes(row, Direction(slope, np.zeros(self.course.flat.size)), alpha, 1.0)
 
     def derivatives(self, row: np.ndarray, alpha: float = 0.0) -> dict[str, Observed]:
-        """Return the derivatives of what is observed along each direction."""
+        """Return the derivatives of the observables along each direction."""
         parts = row[self._size :].reshape(len(self.directions), self._size)
         return {
             name: self.changes(row, Direction(part, direction.parameters), alpha)
@@ -178,7 +182,7 @@ class VariedRun(ABC):
         return along.parameters.reshape(-1, self.course.constants.size)
 
     def _moved(self, change: np.ndarray) -> np.ndarray:
-        """Return those of a direction of all parameters."""
+        """Return those entries of a vector of parameters that belong to moving parameters."""
         views = self.course.constants.views(change)
         return self._moving.packed(**{name: views[name] for name in self._moving.shapes})
 
@@ -189,7 +193,7 @@ class VariedRun(ABC):
 
     @cached_property
     def _factored(self) -> tuple[int, ...]:
-        """Places of derivatives that are multiplied by a formula, as their parameters are."""
+        """Places of derivatives of parameters that a formula multiplies, as it does these."""
         own, size = self.course.constants, self.course.constants.size
         places = np.full(size, -1)
         for name, place in self._moving.slices.items():
@@ -212,7 +216,7 @@ class VariedRun(ABC):
 
 @dataclass(frozen=True)
 class VariedFlow(VariedRun):
-    """The flow of a study, and what its state changes by along some directions."""
+    """The flow of a study, integrated with derivatives along some directions."""
 
     flow: Flow
 
@@ -239,7 +243,7 @@ class VariedFlow(VariedRun):
     def changes(
         self, row: np.ndarray, along: Direction, alpha: float = 0.0, time: float = 0.0
     ) -> Observed:
-        """Return the rates of order parameters and error along a direction."""
+        """Return the derivatives of order parameters and error along a direction."""
         number, row, by_law = self.course.number_at(alpha), row[: self._size], self._by_law(along)
         piece, laws, size = (
             self.course.pieces[number],
@@ -260,11 +264,11 @@ class VariedFlow(VariedRun):
 
     @property
     def _usual(self) -> int:
-        """The count of numbers of a state that the module knows; further heads follow them."""
+        """The length of the state that the module knows; further heads follow it."""
         return self.course.state.size
 
     def changes_at(self, constants: np.ndarray, row: np.ndarray, along: Direction) -> Observed:
-        """Return them at other constants than those of the flow."""
+        """Return the derivatives of order parameters and error for given constants."""
         function, _ = self._observables
         K, M = self.flow.state.K, self.flow.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
@@ -277,7 +281,7 @@ class VariedFlow(VariedRun):
         return reverse_function(self.flow, moving)
 
     def slopes_of(self, average: str, directions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        # as those of any run, without what else is observed
+        # as in the base class, but without the derivatives of Q, R and v
         function, _ = self._observables
         K, M = self.flow.state.K, self.flow.state.M
         Q, R = np.empty((K, K)), np.empty((K, M))
@@ -290,25 +294,25 @@ class VariedFlow(VariedRun):
         return slopes
 
     def _told(self, state: np.ndarray, parameters: np.ndarray) -> list[np.ndarray | float]:
-        """Return what observables depend on, in their order."""
+        """Return the arguments on which the observables depend, in their order."""
         views = self.course.state.views(state) | self.course.constants.views(parameters)
         return [as_argument(views[name]) for name in self._observables[1]]
 
 
 def named(Q: np.ndarray, R: np.ndarray, v: np.ndarray, error: float) -> dict[str, Any]:
-    """Return what is observed of a study, by name: shapes (K, K), (K, M), (K,), and a number."""
+    """Return the observables of a study by name: Q (K, K), R (K, M), v (K,) and the error."""
     return {"Q": Q, "R": R, "v": v, "generalization_error": float(error)}
 
 
 def direction_by(course_of: Callable[[float], Course], value: float, name: str) -> Direction:
-    """Return how a flat start and flat constants change with a number, by differences.
+    """Return the derivatives of flat start and constants by a number, from differences.
 
     Args:
         course_of: The course of a run for a value of the number.
-        value, name: The number.
+        value, name: The value and the name of the number.
 
     Raises:
-        NotYetError: It changes when something jumps, or how pieces are made.
+        NotYetError: The number changes the time of a jump, or how pieces are made.
     """
     step = _STEP * (abs(value) or 1.0)
     return differences_by(course_of, value, name, step, (_CENTRAL, _FORWARD))
@@ -322,13 +326,13 @@ def differences_by(
     weights: tuple[Mapping[int, float], Mapping[int, float]],
     order: int = 1,
 ) -> Direction:
-    """Return a derivative of flat start and flat constants by a number; see :func:`direction_by`.
+    """Return a derivative of flat start and constants by a number; see :func:`direction_by`.
 
     Args:
-        course_of, value, name: As there.
-        step: How far values are apart.
-        weights: Those of a central difference, and of a forward one at an edge of the number.
-        order: That of the derivative.
+        course_of, value, name: See :func:`direction_by`.
+        step: The distance between values of the number.
+        weights: The weights of a central difference, and of a forward one at the edge of the range.
+        order: The order of the derivative.
     """
     here = course_of(value)
 
@@ -349,10 +353,10 @@ def differences_by(
 
     try:
         change = difference(weights[0]) / step**order
-    except InputError:  # the number is at the edge of where it may be
+    except InputError:  # the number is at the edge of its range
         change = difference(weights[1]) / step**order
     begin = packed(value)
-    # what differences leave of numbers that stand still
+    # entries that do not depend on the number differ by rounding
     change[np.abs(change) < 1e-13 * np.abs(np.concatenate(begin)) / step**order] = 0.0
     return Direction(*np.split(change, [begin[0].size]))
 
@@ -366,14 +370,14 @@ def as_argument(value: Any) -> Any:
 def _varied(
     rhs: Callable[..., None], tangent: Callable[..., None], count: int, moving: int
 ) -> Callable[..., None]:
-    """Return the right-hand side of a flow with directions behind its state.
+    """Return the right-hand side of a flow whose state is followed by its derivatives.
 
     Args:
-        rhs, tangent: the right-hand sides of the flow, and of its rates along a direction.
+        rhs, tangent: the right-hand side of the flow, and its derivative along a direction.
         count: the number of the directions.
-        moving: how many numbers behind the parameters belong to each direction.
+        moving: the count of numbers behind the parameters that belong to each direction.
     """
-    # every solve reads this module, and few ask for derivatives
+    # here, because every solve reads this module, and few ask for derivatives
     import numba
 
     from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE
@@ -386,7 +390,8 @@ def _varied(
         size, constants = state.size // (count + 1), parameters.size - count * moving
         rhs(alpha, state[:size], sizes, parameters[:constants], derivative[:size])
         given = np.empty(size + constants + moving)
-        # entry by entry: numba takes seconds to compile what it says of slices of other lengths
+        # entry by entry: numba takes seconds to compile its error messages for assignments to
+        # slices
         for a in range(size):
             given[a] = state[a]
         for a in range(constants):

@@ -1,4 +1,4 @@
-"""A study with the state to start from, as the compiled code wants it, and its integration."""
+"""The flow of a study: its initial state and constants as compiled code takes them, integrated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Flow(PiecewiseRun):
-    """A study with the state to start from, as the compiled code wants it."""
+    """The flow of a study from an initial state, in the form that compiled code takes."""
 
     study: Study
     kernel: Kernel
@@ -40,7 +40,7 @@ class Flow(PiecewiseRun):
 
     @property
     def layout(self) -> Mapping[str, Any]:
-        """Layout of the flat vectors."""
+        """The layout of the flat vectors."""
         layout: Mapping[str, Any] = LAYOUT
         return layout
 
@@ -51,12 +51,12 @@ class Flow(PiecewiseRun):
 
     @property
     def fixed_bias(self) -> float:
-        """The largest bias, in modulus, of those that are not trained."""
+        """The largest modulus of the biases that are not trained."""
         return 0.0
 
     @property
     def compression(self) -> Mode:
-        """Mode of the compression of the spectrum: ``"on"``, ``"off"`` or ``"auto"``."""
+        """The mode of the compression of the spectrum: ``"on"``, ``"off"`` or ``"auto"``."""
         return self.study.time.compression
 
     @cached_property
@@ -67,7 +67,7 @@ class Flow(PiecewiseRun):
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces of a run; one where nothing jumps in time."""
+        """The pieces of a run; a single one if nothing jumps in time."""
         return (Piece(0.0, math.inf, (Law(self.parameters),)),)
 
     @property
@@ -101,7 +101,7 @@ class Flow(PiecewiseRun):
         return self.state.flat()
 
     def mean_warnings(self, trajectory: Trajectory) -> list[str]:
-        """Return lines on the means that a run was made with, where they have errors of its own."""
+        """Return warnings about means whose errors depend on the run."""
         del trajectory
         return []
 
@@ -110,19 +110,21 @@ class Flow(PiecewiseRun):
         return self.kernel.right_hand_side_for(self.state.K, self.state.M)
 
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes | None:
-        """Return how a flat state is coupled, of a run with these constants."""
+        """Return how the entries of a flat state are coupled, for given constants."""
         return modes_of_layout(self.layout, self.sizes, parameters, begin.size)
 
     @property
     def extent(self) -> tuple[str, str]:
-        """The size of the results in words, and the argument that says it."""
+        """The size of the results in words, and the argument that determines it."""
         K, M, L, points = self.state.K, self.state.M, self.state.L, self.study.alpha.size
         words = f"{points} points of {L} eigenvalues, {K} students and {M} teachers"
         return words, "time.points"
 
     def errors(self, result: FlatResult, alpha: np.ndarray | None = None) -> np.ndarray:
-        """Return the generalisation error at every row of a result, on what is taught at the time:
-        before a jump at a jump, the mean over what is mixed.
+        """Return the generalisation error at every row of a result.
+
+        At each time it is that on the examples taught then: before a jump at a jump, and the mean
+        over a mixture.
         """
         rows, numbers = result.results, np.zeros(len(result.results), dtype=int)
         if len(self.pieces) > 1:
@@ -154,9 +156,7 @@ class Flow(PiecewiseRun):
         return twin
 
     def compared(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield Q, R and v, with the largest Q, the root of it times the largest T, and the largest
-        v.
-        """
+        """Yield Q, R and v, each with its scale: max Q, sqrt(max Q max T) and max v."""
         state = self.state
         *_, v, Q, R = fields_of(rows, state.weight, state.eigenvalue, state.K, state.M)
         largest = np.max(np.abs(Q), axis=(1, 2), keepdims=True)
@@ -165,7 +165,7 @@ class Flow(PiecewiseRun):
         yield v, np.max(np.abs(v), axis=1, keepdims=True)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
-        """Return what else is known at every row of a result, by its name in ``RUN.nc``."""
+        """Return further arrays at every row of a result, by their names in ``RUN.nc``."""
         return {}
 
 

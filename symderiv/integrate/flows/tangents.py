@@ -1,4 +1,4 @@
-"""The rates of the right-hand side of a study along a direction, compiled for its sizes."""
+"""The derivative of a study's right-hand side along a direction, compiled for its sizes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
     from symderiv.integrate.flows.study_flow import Flow
 
-#: What tanh cannot be written with.
+#: Names of which formulas consist whose equations are exact, whatever the tolerance.
 _EXACT = frozenset(("x", "erf", "sqrt", "Heaviside"))
 
 
 def tangent_program_of(flow: Flow, moving: tuple[str, ...]) -> Program:
-    """Return the program of the rates along a direction of the state and of some parameters.
+    """Return the program of the rates' derivative along a direction of state and parameters.
 
     Args:
         flow: The flow of a study.
-        moving: Names of parameters in the layout of the flow.
+        moving: Names of the parameters that change along the direction.
 
     Raises:
         NotYetError: A mean is an integral, whose derivative is not known; or the inputs have
@@ -46,10 +46,11 @@ def tangent_program_of(flow: Flow, moving: tuple[str, ...]) -> Program:
 
 
 def tangent_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]:
-    """Return the function of that program on vectors.
+    """Return the compiled tangent of the right-hand side, as a function of flat vectors.
 
-    It is called as right-hand sides are, with the direction of the state in place of the state, and
-    with one vector of the state, the parameters and the directions of those that move.
+    It has the arguments of a right-hand side, but takes the direction of the state in place of the
+    state, and one vector of the state, the parameters and the directions of moving parameters in
+    place of the parameters.
 
     Raises:
         NotYetError: See :func:`tangent_program_of`.
@@ -62,15 +63,15 @@ def tangent_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
 
 
 def reverse_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]:
-    """Return the function of weights of the rates times their derivatives, on vectors.
+    """Return the compiled product of weights with the Jacobian, as a function of flat vectors.
 
-    It is called as right-hand sides are, with the weights in place of the state, with one vector of
-    the state and the parameters, and with one for the result: by the fields that move, in their
-    order, arrays before numbers.
+    It has the arguments of a right-hand side, but takes the weights in place of the state, and one
+    vector of the state and the parameters in place of the parameters. The result has the
+    derivatives by moving fields, in their order, arrays before numbers.
 
     Args:
         flow: The flow of a study.
-        moving: Names of fields of the state and of parameters in the layout of the flow.
+        moving: Names of the fields of the state and of the parameters to differentiate by.
 
     Raises:
         NotYetError: See :func:`tangent_program_of`.
@@ -83,8 +84,9 @@ def reverse_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
 
 
 def observables_tangent(flow: Flow) -> tuple[Callable[..., float], tuple[str, ...]]:
-    """Return the function of the rates of Q, R and the error, and the names of its arguments; see
-    :func:`symderiv.lowering.programs.exported.tangent_observables_text`.
+    """Return the function of the derivatives of Q, R and the error, and its arguments' names.
+
+    See :func:`symderiv.lowering.programs.exported.tangent_observables_text`.
     """
     from symderiv.lowering.programs.exported import tangent_observables_text
 
@@ -93,14 +95,14 @@ def observables_tangent(flow: Flow) -> tuple[Callable[..., float], tuple[str, ..
 
 
 def moving_packing(flow: Flow, moving: tuple[str, ...]) -> Packing:
-    """Return where the directions of parameters lie in one vector."""
+    """Return the packing of the directions of moving parameters in one vector."""
     state, parameters = flow.state, flow.layout["parameters"]
     layout = {"moving": {name: parameters[name] for name in moving}}
     return Packing.of(layout, "moving", K=state.K, M=state.M, L=state.L)
 
 
 def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
-    """Return activations, rule and tolerance of the equations of a flow, as programs are kept by.
+    """Return activations, rule and tolerance that determine the equations of a flow.
 
     Raises:
         NotYetError: The inputs have several classes.
@@ -118,5 +120,5 @@ def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
 
 
 def _is_exact(name: str) -> bool:
-    """Return whether an activation is no mixture that a tolerance makes: its letters say so."""
+    """Return whether an activation has exact equations, which do not depend on a tolerance."""
     return _EXACT.issuperset(re.findall(r"[A-Za-z_]\w*", activation(name).text))

@@ -1,4 +1,4 @@
-"""The result of an integration."""
+"""The result of an integration: learning curves."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PROVED = "bound, proved by balls that contain the exact solution at these times"
 LOCAL_SUM = "sum of the estimated local errors"
 """The ``tolerance_method`` of a run without a second one; the growth of errors is left out."""
 
-# Arrays per eigenvalue up to this size are written without being asked for.
+# Arrays per eigenvalue of at most this size, in bytes, are written by default.
 _AUTOMATIC_BYTES = 64 * 2**20
 
 
@@ -133,13 +133,13 @@ class Trajectory(FollowedResult, Curves):
         return longer
 
     def failure(self) -> str | None:
-        """Return what was asked for and not reached, in one line; None if nothing."""
+        """Return in one line what was asked for and not reached; None if everything was."""
         if self.cause == "done" and not self.tolerance_kept:
             said = (
                 f"time.relative_tolerance: {self.relative_tolerance:g} was asked for, "
                 f"{self.tolerance_reached:.1e} was reached"
             )
-            # with the reason, and what to do
+            # the warning has the reason, and says what to do
             return next((line for line in self.warnings if line.startswith(said)), said)
         return super().failure()
 
@@ -256,7 +256,7 @@ def write_run(
     per_mode: bool | None = None,
     attributes: Mapping[str, str | float | int] | None = None,
 ) -> Path:
-    """Write an integration as ``RUN.nc``; returns the path.
+    """Write an integration as ``RUN.nc``; return the path.
 
     Args:
         path: see :func:`~symderiv.storage.run_files.write`, also for the errors raised.

@@ -1,4 +1,4 @@
-"""The law of the time at which something first holds, from a Gaussian law before it.
+"""The law of the first time of an event, from a Gaussian law of the state before it.
 
 As long as fluctuations are small they are Gaussian. From there on each point of the Gaussian law
 follows the flow without noise, which carries small differences, such as those along an unstable
@@ -21,7 +21,7 @@ def normal_points(mean: Floats, covariance: Floats, count: int) -> Floats:
     """Return points of a Gaussian law with equal weights, evenly spread, shape (count, n).
 
     Args:
-        mean, covariance: The mean and covariance of the law.
+        mean, covariance: The mean and the covariance of the law.
         count: A power of two.
     """
     from scipy.special import ndtri
@@ -38,11 +38,11 @@ def normal_points(mean: Floats, covariance: Floats, count: int) -> Floats:
 
 
 def distance_of_widths(share: float) -> float:
-    """Return how far apart the laws of the size of two normal numbers are, at most.
+    """Return a bound of how far apart the laws of the moduli of two normal numbers are.
 
-    Two normal numbers have the same mean, and one has a share of the variance of the other. Sizes
-    grow by the same factor, so that the laws of the times at which they reach a bound are as far
-    apart. They are furthest if the mean is zero.
+    The two numbers have the same mean, and the variance of one is ``share`` times that of the
+    other. If both moduli grow by the same factor, the laws of the times at which they reach a bound
+    are as far apart. The distance is largest if the mean is zero.
 
     Args:
         share: The smaller variance over the larger one, between 0 and 1.
@@ -68,16 +68,16 @@ def first_times(
     begin: float,
     end: float,
 ) -> Floats:
-    """Return the times at which a gap is first positive, infinite where it is not before the end.
+    """Return the first times at which a gap is positive, infinite if it never is.
 
     Args:
         states: Flat states at the begin, shape (S, F).
-        run: States after some ascending times from a state on.
-        gaps: Numbers of states (P, F) at times (P,) that become positive.
-        begin, end: Times.
+        run: A function from ascending times and an initial state to the states at these times.
+        gaps: A function from states (P, F) and times (P,) to the gap, which becomes positive.
+        begin, end: The time of the given states, and the last time.
 
     Returns:
-        Shape (S,); NaN for states from which the flow fails.
+        The first times, shape (S,); NaN if the integration from a state fails.
     """
     from symderiv.foundation.errors import SymderivError
 

@@ -6,9 +6,9 @@ with the covariance Σ, and N E[s - s̄] is m, in the limit of large N:
 
     Σ' = A Σ + Σ Aᵀ + D,    m' = A m + ½ H:Σ + f₁ - ½ A f,
 
-A being the Jacobian and H the second derivative of f; the last term is what steps of length 1/N do
-instead of a flow. A and D are taken at nodes along the run, splines between them, and the linear
-equations are integrated by Magnus' expansion of fourth order.
+with the Jacobian A and the second derivative H of f; the last term corrects for steps of length 1/N
+in place of a flow. A and D are computed at nodes along the run and interpolated by splines, and the
+linear equations are integrated by Magnus' expansion of fourth order.
 """
 
 from __future__ import annotations
@@ -25,31 +25,33 @@ from symderiv.statement.step_covariance import StepMoments
 Floats = NDArray[np.float64]
 
 _FIRST, _PUSHES, _MOST, _MOST_NOISES = 17, 9, 400, 90
-"""Nodes along a run: to begin with, for what shifts means, and at most for the Jacobian and for the
-noise of steps.
+"""Numbers of nodes along a run: the first ones, those for the shift of means, and the largest
+numbers for the Jacobian and for the noise of steps.
 """
 _APART, _NOISE_APART = 2e-3, 1e-2
-"""Relative distance of splines from what they go through, at new nodes; it falls by sixteen from
-one to the next.
+"""Largest relative error of splines at new nodes; it falls sixteenfold with each halving of
+intervals.
 """
 _SUBSTEPS = 4
 _TERMS = 13
 """The number of terms of the series of exponentials, for matrices whose norm is 1/2 at most."""
 _DIRECTION = 1e-4
-"""Length of differences of the Jacobian, in units of the state."""
+"""The step of differences of the Jacobian, in units of the state."""
 
 
 @dataclass(frozen=True)
 class GaussianMotion:
-    """A flow, in the coordinates that fluctuate.
+    """A flow with the noise of its steps, in the coordinates that fluctuate.
 
     Attributes:
         begin: The flat state at α = 0, shape (F,).
-        rates: The rates of a flat state.
-        product: The Jacobian at a flat state, times a flat direction.
-        noise: The moments of a step at a flat state, and whether of fewer points.
+        rates: A function from a flat state to its time derivative.
+        product: A function from a flat state and a flat direction to the Jacobian times the
+            direction.
+        noise: A function from a flat state to the moments of a step there; its second argument asks
+            for fewer points.
         places: Places of the coordinates in flat states, shape (n,).
-        spread: Flat directions of the coordinates, shape (F, n).
+        spread: The flat direction of each coordinate, shape (F, n).
     """
 
     begin: Floats
@@ -65,7 +67,7 @@ class GaussianMotion:
         return np.array(columns).reshape(len(columns), len(self.places)).T
 
     def bending(self, state: Floats, covariance: Floats) -> Floats:
-        """Return H:Σ, the sum of second derivatives times covariances, shape (n,)."""
+        """Return H:Σ, the second derivatives contracted with a covariance, shape (n,)."""
         values, turn = np.linalg.eigh(covariance)
         total = np.zeros(len(self.places))
         size = _DIRECTION * (1e-2 + np.abs(state).max())
@@ -89,8 +91,8 @@ class GaussianRun:
         shift: m, shape (P, n).
         jacobian: A, shape (P, n, n).
         noise: D, shape (P, n, n).
-        error: The largest error of Σ that was found, relative to its largest entry: of means over
-            examples, of splines and of integration together.
+        error: The estimated error of Σ, relative to its largest entry: the sum of those of means
+            over examples, of splines and of the integration.
     """
 
     alpha: Floats
@@ -103,15 +105,15 @@ class GaussianRun:
 
 
 def gaussian_run(motion: GaussianMotion, alpha: Floats, begin: Floats) -> GaussianRun:
-    """Return the law of fluctuations along a run.
+    """Return the Gaussian law of fluctuations along a run.
 
     Args:
-        motion: The flow.
+        motion: The flow with its noise.
         alpha: Ascending times.
         begin: Σ at α = 0, shape (n, n).
 
     Raises:
-        InputError: The run ends early, or goes where its Jacobian is not finite.
+        InputError: The run ends early, or reaches a state at which its Jacobian is not finite.
     """
     if alpha[-1] == 0.0:
         still = np.zeros((1, len(begin)))
@@ -143,14 +145,14 @@ def gaussian_run(motion: GaussianMotion, alpha: Floats, begin: Floats) -> Gaussi
 
 
 def without_later_noise(run: GaussianRun, place: int) -> Floats:
-    """Return what Σ would be from a time on if there were no noise after it.
+    """Return Σ from a time on, if there were no noise after that time.
 
     Args:
         run: The law along the run.
-        place: Where the time is in ``run.alpha``.
+        place: The index of the time in ``run.alpha``.
 
     Returns:
-        Shape (P - place, n, n).
+        The covariances, shape (P - place, n, n).
     """
     from scipy.interpolate import CubicSpline
 
@@ -165,7 +167,7 @@ def without_later_noise(run: GaussianRun, place: int) -> Floats:
 
 
 class _Nodes:
-    """Times along a run at which Jacobian and noise are known, each where its spline needs it."""
+    """Times along a run at which A and D are computed, refined until their splines are accurate."""
 
     def __init__(self, motion: GaussianMotion, end: float) -> None:
         from scipy.integrate import solve_ivp
@@ -192,12 +194,12 @@ class _Nodes:
 
     @property
     def alpha(self) -> Floats:
-        """All nodes."""
+        """The times of all nodes."""
         return np.union1d(self.linear.alpha, self.noise.alpha)
 
     @property
     def apart(self) -> float:
-        """The largest relative distance of a spline from what it foresaw."""
+        """The sum of the largest relative errors of both splines at new nodes."""
         return self.linear.apart + self.noise.apart
 
     def states(self, alpha: Floats) -> Floats:
@@ -219,7 +221,7 @@ class _Nodes:
         return self._moments[time].covariance
 
     def noise_error(self) -> float:
-        """Return the largest error of means over examples that was found, relative."""
+        """Return the largest relative error of means over examples, from rules of fewer points."""
         worst = 0.0
         for time in self.noise.alpha[:: max(1, self.noise.alpha.size // 4)]:
             fine = self._moments[float(time)].covariance
@@ -228,7 +230,7 @@ class _Nodes:
         return worst
 
     def pushes(self, covariance: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
-        """Return ½ H:Σ + f₁ - ½ A f as a function of time, for Σ as one."""
+        """Return ½ H:Σ + f₁ - ½ A f as a function of time, for a given function Σ of time."""
         from scipy.interpolate import CubicSpline
 
         times, motion = self.noise.alpha, self.motion
@@ -248,13 +250,13 @@ class _Nodes:
 
 
 class _KnownRates:
-    """A matrix known at some times, with a spline in between that foresees it at others.
+    """A matrix that is known at some times, with a spline between them.
 
     Args:
-        at: The matrix at a time.
-        first: Times to begin with.
-        apart: What the spline may be off, relative to the largest entry.
-        most: Times at most.
+        at: A function from a time to the matrix.
+        first: The first times.
+        apart: The error of the spline that is allowed, relative to the largest entry.
+        most: The number of times beyond which none are added.
     """
 
     def __init__(
@@ -268,7 +270,7 @@ class _KnownRates:
             left = self._refined(left, apart)
 
     def _refined(self, left: np.ndarray, limit: float) -> np.ndarray:
-        """Look at the middles of some intervals; return which of the new ones are to be halved."""
+        """Add the middles of some intervals; return a mask of the new intervals to be halved."""
         middle = (self.alpha[:-1] + self.alpha[1:])[left] / 2
         foreseen = self.spline(middle)
         self._values |= {float(time): self._at(float(time)) for time in middle}
@@ -300,7 +302,7 @@ def _times(edges: Floats, substeps: int) -> Floats:
 
 
 def _magnus(matrix: Callable[[Floats], Floats], times: Floats) -> Floats:
-    """Return propagators over all steps, of fourth order, shape (steps, m, m)."""
+    """Return the propagators of all steps, of fourth order, shape (steps, m, m)."""
     step = np.diff(times)[:, None, None]
     middle, away = (times[1:] + times[:-1]) / 2, np.sqrt(3) / 6 * np.diff(times)
     first, last = matrix(middle - away), matrix(middle + away)
@@ -309,9 +311,9 @@ def _magnus(matrix: Callable[[Floats], Floats], times: Floats) -> Floats:
 
 
 def _exponentials(matrices: Floats) -> Floats:
-    """Return exponentials: a series of matrices that are small enough, squared.
+    """Return matrix exponentials, by the Taylor series of scaled matrices and squaring.
 
-    SciPy's wait for threads of its own, for small matrices longer than they compute.
+    For small matrices SciPy's ``expm`` spends more time waiting for its threads than computing.
     """
     size = np.abs(matrices).sum(axis=2).max(initial=0.0)
     halvings = max(0, int(np.ceil(np.log2(max(size, 1e-300)))) + 1)
@@ -331,7 +333,7 @@ def _propagated(
     begin: Floats,
     substeps: int,
 ) -> Floats:
-    """Return Σ at the edges."""
+    """Return Σ at the edges, from ``begin`` at the first one."""
     n = len(begin)
 
     def whole(times: Floats) -> Floats:
@@ -353,7 +355,7 @@ def _propagated(
 def _shifted(
     linear: Callable[[Floats], Floats], push: Callable[[Floats], Floats], edges: Floats
 ) -> Floats:
-    """Return m at the edges, from 0 on."""
+    """Return m at the edges, from 0 at the first one."""
     n = push(edges[:1]).shape[1]
 
     def whole(times: Floats) -> Floats:

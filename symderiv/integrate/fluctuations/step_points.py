@@ -1,4 +1,4 @@
-"""Points over which products of changes of one step are averaged, and how good they are."""
+"""Rules for the moments of one step: points in the space of an example's Gaussian variables."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from symderiv.statement.step_covariance import StepMoments, StepVariation, mixed
 Floats = NDArray[np.float64]
 
 _MOST = 400_000
-"""Points of a grid; beyond them, points of a lattice."""
+"""The largest number of points of a grid; a lattice is taken where more would be needed."""
 _SAMPLED = 2048
 _FACTORS = 4
-"""Slopes of activations in a product, of two squares of forces."""
+"""The number of factors in the product of two squared forces, for the width of its Gaussian
+factors."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class PointRule:
 
     @cached_property
     def degree(self) -> int | None:
-        """The degree of changes in all variables; None if they are no polynomials."""
+        """The degree of the changes in all variables; None if they are not polynomials."""
         symbols = [*self.reading.fields, *self.reading.gaussian_latents]
         if self.reading.means or not all(each.is_polynomial(*symbols) for each in self._forces):
             return None
@@ -59,7 +60,7 @@ class PointRule:
 
     @cached_property
     def _linear(self) -> list[bool]:
-        """True if changes have few powers of each latent: forces are linear in it at most."""
+        """True for each latent in which all forces are at most linear."""
         return [
             all(each.is_polynomial(s) and _degree(each, [s]) <= 1 for each in self._forces)
             for s in self.reading.gaussian_latents
@@ -71,8 +72,8 @@ class PointRule:
         """Return the moments of a step at a state.
 
         Args:
-            cases: What varies under every law that an example may have, with its probability.
-            coarse: A rule with fewer points, which tells the error of the others.
+            cases: For every law of examples its probability and the step's variation under it.
+            coarse: True takes fewer points, for an estimate of the error.
         """
         points = [self._points(step.frame, coarse) for _, step in cases]
         averages = dict.fromkeys(self.reading.means, 0.0)
@@ -94,7 +95,7 @@ class PointRule:
         return z[part], weights[part] / weights[part].sum()
 
     def _grid(self, frame: StateFrame, coarse: bool) -> tuple[Floats, Floats] | None:
-        """Return a grid; None where it is no good."""
+        """Return a grid; None if forces have kinks or it would have too many points."""
         if self.degree is not None:
             return gauss_hermite(self.degree + 1, frame.dimension)
         if self.reading.kinks:
@@ -112,7 +113,7 @@ class PointRule:
 
     @staticmethod
     def _steps(scale: float, coarse: bool) -> tuple[Floats, Floats]:
-        """Return equal steps, whose error is exp(-2π²/s) for the product of Gaussian factors."""
+        """Return equal steps with an error of exp(-2π²/s) for products of Gaussian factors."""
         square, reach = (3.2, 4.2) if coarse else (2.2, 4.8)
         return normal_steps(reach, float(np.sqrt(square / (1 + _FACTORS * scale**2))))
 
@@ -130,7 +131,7 @@ def _degree(expression: sp.Expr, symbols: list[sp.Symbol]) -> int:
 
 
 def _scales(frame: StateFrame) -> list[float]:
-    """Return how far fields go along each of their variables."""
+    """Return the largest standard deviation of a field along each Gaussian variable."""
     scales = np.zeros(frame.first_latent)
     for atom, (rows, _) in frame.rows.items():
         place = frame.places[atom]

@@ -1,4 +1,4 @@
-"""Flows of rules; those in phases: tasks that follow each other or are mixed, changing rates."""
+"""Flows of rules in phases: tasks that follow each other or are mixed, changing rates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IN_PHASES = (
     "training.schedule",
     "task",
 )
-"""Keys of rules that change no equation, only rates and what is taught."""
+"""Keys that leave the equations alone and change only learning rates and tasks."""
 
 DECAYS = ("weight_decay", "second_layer_weight_decay")
 
@@ -39,31 +39,31 @@ DECAYS = ("weight_decay", "second_layer_weight_decay")
 class PhasedFlow(RuleFlow):
     """A flow cut at the times at which something jumps, or steps of cN examples.
 
-    The output weights of further heads lie behind the state; those of the head that is taught are
-    at their usual place while it is.
+    Output weights of further heads follow the state; a task's law maps those of its head to their
+    usual place.
     """
 
     @cached_property
     def heads(self) -> dict[int, int]:
-        """The head of each task, numbered from 0 without gaps."""
+        """The index of each task's head, from 0 without gaps."""
         given = heads(self.study)
         numbers = {head: place for place, head in enumerate(sorted(set(given.values())))}
         return {task: numbers[head] for task, head in given.items()}
 
     @cached_property
     def inputs(self) -> dict[int, OtherInputs]:
-        """The inputs of tasks that have their own."""
+        """The inputs of tasks that have their own, by the number of the task."""
         return inputs_of_tasks(self.study, self.state)
 
     @cached_property
     def begin(self) -> np.ndarray:
-        """The flat state at alpha = 0; all heads begin alike."""
+        """The flat state at alpha = 0; all heads have the same initial weights."""
         others = max(self.heads.values(), default=0)
         return np.concatenate([super().begin, np.tile(self.state.student_weights, others)])
 
     @cached_property
     def parameters(self) -> np.ndarray:
-        """Constants, small batches and heavy-ball momentum taken as what they do to the rates."""
+        """The constants; small batches and heavy-ball momentum enter as changed rates."""
         constants: np.ndarray = super().parameters.copy()
         fields = self.packing("parameters").views(constants)
         in_updates = getattr(self.kernel.module, "IN_UPDATES", "").split()
@@ -78,7 +78,7 @@ class PhasedFlow(RuleFlow):
 
     @property
     def is_constant(self) -> bool:
-        """True if nothing changes inside its phases: one task is taught, at constant rates."""
+        """True if nothing changes within phases: one task is taught, at constant rates."""
         return not self.step and all(
             len(piece.laws) == 1 and piece.formula is None for piece in self.pieces
         )
@@ -99,12 +99,12 @@ class PhasedFlow(RuleFlow):
         return Piece(phase.begin, phase.end, tuple(laws) or (Law(base),), formula, tuple(rates))
 
     def _law(self, base: np.ndarray, number: int, share: float, alone: bool) -> Law:
-        """Return one task: its head and its teachers in their usual places.
+        """Return the law of a task, with its head and its teacher's weights in the usual places.
 
         Args:
-            base: Constants.
-            number, share: The task and its probability.
-            alone: False in mixtures, which have the inputs of the study.
+            base: The constants without a task.
+            number, share: The number of the task, and its probability.
+            alone: False in mixtures, all of whose tasks have the inputs of the study.
         """
         state, constants, head = self.packing("state"), base.copy(), self.heads[number]
         places, K, scale = np.arange(state.size), self.state.K, None
@@ -148,12 +148,14 @@ class PhasedFlow(RuleFlow):
 
 
 def equivalent_factors(study: Study, in_updates: Iterable[str] = ()) -> dict[str, float]:
-    """Return the factors of numbers at which single examples do what small batches and heavy-ball
-    momentum do, by the names of these numbers; empty without batches and momentum.
+    """Return factors by which batches and momentum change numbers of single-example learning.
+
+    With these numbers single examples do the same as small batches and heavy-ball momentum. Without
+    both, no number is changed.
 
     Args:
-        study: Its batch and its momentum.
-        in_updates: Numbers of a stated rule that act once in a step, as weight decays do.
+        study: The study that states the batch and the momentum.
+        in_updates: Names of numbers of a stated rule that act once in a step, as weight decays do.
     """
     factors = _rate_factors(study.training)
     kinds = (
@@ -189,7 +191,9 @@ def rule_flow(
     notice: Callable[[str], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Callable[[State], RuleFlow]:
-    """Return the flow of a study's rule from a state; see :func:`symderiv.integrate.rules.solving`.
+    """Return a function from an initial state to the flow of a study's learning rule.
+
+    See :func:`symderiv.integrate.rules.solving.solve`.
 
     Raises:
         InputError: The rule uses overlaps in eigenspaces in which inputs do not vary.

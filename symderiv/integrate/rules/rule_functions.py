@@ -24,20 +24,20 @@ Values = Callable[..., np.ndarray]
 _X = sp.Symbol("x", real=True)
 _ALPHA = sp.Symbol("alpha", real=True)
 
-# printed by these names, which are those of array functions
+# printed by these names, under which the array functions are found
 _EXPIT, _LOG_ADD_EXP = map(sp.Function, ("_expit", "_log_add_exp"))
 _ARRAY_FUNCTIONS = {"_expit": expit, "_log_add_exp": np.logaddexp}
 
 
 @lru_cache(maxsize=64)
 def activation_function(text: str) -> Values:
-    """g for arrays, of an activation's name or formula."""
+    """Return g as a function of arrays, from an activation's name or formula."""
     return array_function(activation(text).expression, (_X,))
 
 
 @lru_cache(maxsize=64)
 def loss_function(text: str) -> Values:
-    """ℓ(s, t) for arrays of one shape, of a loss's name or formula."""
+    """Return ℓ(s, t) as a function of arrays of one shape, from a loss's name or formula."""
     return array_function(loss(text).expression, (OUTPUT, TARGET))
 
 
@@ -48,7 +48,7 @@ def function_of_alpha(text: str) -> Values:
 
 
 def schedule_of(given: str | Mapping[str, Any] | None) -> Values:
-    """Return what multiplies the learning rates at times, an array."""
+    """Return the factor of the learning rates as a function of an array of times α."""
     if given is None:
         return np.ones_like
     if isinstance(given, str):
@@ -72,10 +72,10 @@ def array_function(expression: sp.Expr, variables: tuple[sp.Symbol, ...]) -> Val
 
 
 def _without_overflow(expression: sp.Expr) -> sp.Expr:
-    """log(1 + exp(u)) and powers of 1/(1 + exp(u)) through functions that do not overflow."""
+    """Write log(1 + exp(u)) and powers of 1/(1 + exp(u)) by functions without overflow."""
 
     def exponent(sum_: sp.Expr) -> sp.Expr | None:
-        """U of 1 + exp(u)."""
+        """Return u if the expression is 1 + exp(u), else None."""
         if isinstance(sum_, sp.Add) and len(sum_.args) == 2 and sum_.args[0] == 1:
             part = sum_.args[1]
             if isinstance(part, sp.exp):
@@ -92,7 +92,7 @@ def _without_overflow(expression: sp.Expr) -> sp.Expr:
             return sp.Pow(base, order)
         return _EXPIT(-u) ** (-order)
 
-    # exp(u)/(1 + exp(u)) first, before exp(u) stands alone and overflows
+    # exp(u)/(1 + exp(u)) is rewritten first, before its exp(u) is left alone and overflows
     bounded = with_bounded_quotients(expression)
     safe: sp.Expr = bounded.replace(sp.log, logarithm).replace(sp.Pow, power)
     return safe

@@ -1,4 +1,4 @@
-"""Runs of learning rules: the flow of a rule's module, in one piece or in several."""
+"""Flows of learning rules, with a rule's module, state and constants."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.problem.rule_of import StudyRule
 
 _BIASES = "teacher_biases", "student_biases"
-#: Generalisation errors of states, shape (P, S), with constants.
+#: A function from states (P, S) and constants to generalisation errors.
 Observed = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _PLAIN = StudyRule(LearningRule())
 _DRAWN = ("label_flip", "keep", "evaluation_scale")
 _SHIFTS = (0.0, 0.3183, 0.5772, 0.8713)
-"""The shifts of lattices; the first is that of runs."""
+"""Shifts of the lattice of quadrature points; runs use the first."""
 
 
 def _means(module: Any, arrays: list[np.ndarray], numbers: list[float], shift: float) -> np.ndarray:
-    """E[F x], E[F y], dv, Γ, db and the error by a lattice."""
+    """Return E[F x], E[F y], dv, Γ, db and the error, computed on a shifted lattice."""
     Q, R, T = arrays[:3]
     K, M = R.shape
     A, B, dv, Gamma, db = (np.zeros(s) for s in ((K, K), (K, M), K, (K, K), K))
@@ -43,13 +43,13 @@ def _means(module: Any, arrays: list[np.ndarray], numbers: list[float], shift: f
 def begun_overlaps(
     students: np.ndarray, teachers: np.ndarray, fields: Iterable[str]
 ) -> dict[str, np.ndarray]:
-    """Return the overlaps at alpha = 0 of what a rule follows besides the weights.
+    """Return the overlaps at alpha = 0 of vectors that a rule keeps besides the weights.
 
-    Averages begin as the weights, and velocities at rest.
+    Averages of weights begin equal to the weights, and velocities at zero.
 
     Args:
-        students, teachers: Overlaps of the weights with each other and with the teachers, with
-            the eigenspaces last.
+        students, teachers: Overlaps of the weights with each other and with the teachers; the last
+            axis is the eigenspaces.
         fields: Names of the fields of the rule's state.
     """
     overlaps = {}
@@ -63,41 +63,42 @@ def begun_overlaps(
 
 @dataclass(frozen=True)
 class RuleFlow(Flow):
-    """The flow of a study's rule from a state.
+    """The flow of a study's learning rule from an initial state.
 
-    What changes in time (schedules, tasks) is made of several pieces.
+    Schedules and tasks, which change in time, are in
+    :class:`symderiv.integrate.rules.phases.PhasedFlow`.
     """
 
     rule: StudyRule = _PLAIN
-    #: What gives the errors of many states at once; None for one after the other.
+    #: Computes the errors of many states at once; None computes them one after the other.
     observed: Observed | None = None
 
     @property
     def layout(self) -> Mapping[str, Any]:
-        """Layout of the module's vectors."""
+        """The layout of the module's flat vectors."""
         layout: Mapping[str, Any] = self.kernel.module.LAYOUT
         return layout
 
     @property
     def learning_rule(self) -> LearningRule:
-        """The rule for which the module is derived."""
+        """The learning rule for which the module is derived."""
         return self.rule.rule
 
     @property
     def fixed_bias(self) -> float:
-        """The largest bias, in modulus, of those that are not trained."""
+        """The largest modulus of the biases that are not trained."""
         named = ("teacher_biases",) if self.rule.rule.trained_biases else _BIASES
         largest = [np.max(np.abs(self.rule.parameters.get(name, 0.0))) for name in named]
         return float(max(largest))
 
     @cached_property
     def parameters(self) -> np.ndarray:
-        """The constants of the run, those of the rule behind."""
+        """The constants of plain descent, followed by those of the rule."""
         return self._extended("parameters", super().parameters, self.rule.parameters)
 
     @cached_property
     def begin(self) -> np.ndarray:
-        """The flat state at alpha = 0, what the rule adds behind."""
+        """The flat state at alpha = 0, followed by what the rule adds to it."""
         students, teachers = (
             np.moveaxis(each, 0, -1)
             for each in (self.state.student_overlap, self.state.cross_overlap)
@@ -108,7 +109,7 @@ class RuleFlow(Flow):
     def _extended(
         self, vector: str, plain: np.ndarray, added: Mapping[str, float | np.ndarray]
     ) -> np.ndarray:
-        """Return a flat vector of plain descent with the fields of the rule behind."""
+        """Return a flat vector of plain descent, followed by the fields that the rule adds."""
         packing = self.packing(vector)
         flat = np.zeros(packing.size)
         flat[: plain.size] = plain
@@ -119,10 +120,10 @@ class RuleFlow(Flow):
         return flat
 
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
-        """Return how a flat state is coupled, of a run with these constants.
+        """Return how the entries of a flat state are coupled, for given constants.
 
-        Modules of stated rules name the sums of overlaps that they make, and what keeps weights on
-        a sphere sums the rates of the squared lengths.
+        The names in modules of stated rules tell which sums of overlaps they compute. Rules that
+        keep weights on a sphere also sum the rates of squared lengths.
         """
         rule, summed = self.rule.rule, FIELDS
         if rule.stated:
@@ -155,9 +156,7 @@ class RuleFlow(Flow):
         return float(error)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
-        """Return what the rule adds to the state, at every row; overlaps of velocities as
-        covariances.
-        """
+        """Return the rule's own arrays at every row; overlaps of velocities as covariances."""
         fields = self.packing("state").views(result.results)
         further = {"b": fields["b"].copy()} if "b" in fields else {}
         variance = self.state.weight * self.state.eigenvalue
@@ -171,7 +170,7 @@ class RuleFlow(Flow):
         return further
 
     def mean_warnings(self, trajectory: Trajectory) -> list[str]:
-        """Return a line where means go along a lattice: how far other lattices are from it."""
+        """Return a warning with the differences between lattices, if means use a lattice."""
         module, known = self.kernel.module, self.rule.parameters
         noise = self.study.training.label_noise
         if not hasattr(module, "FORCE_LATTICE") or not trajectory.alpha.size:
@@ -200,7 +199,7 @@ class RuleFlow(Flow):
         ]
 
     def noisy_error_at(self, flat: np.ndarray) -> float:
-        """Return the generalisation error of a flat state at inputs as the student sees them."""
+        """Return the generalisation error at a flat state on inputs with the student's noise."""
         state, constants = (
             self.packing(vector).views(each)
             for vector, each in (("state", flat), ("parameters", self.parameters))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def rule_of_study(study: Study) -> LearningRule:
-    """Return the rule that a study's equations are derived for.
+    """Return the learning rule for which a study's equations are derived.
 
     Raises:
         InputError: the equations of one of its keys are not derived.
@@ -37,7 +37,10 @@ def rule_of_study(study: Study) -> LearningRule:
 
 
 def solver_module(study: Study, *, notice: Callable[[str], None] | None = None) -> Kernel:
-    """Return :func:`symderiv.storage.study_kernel.kernel_for` for every rule."""
+    """Return the solver module of a study, whatever its learning rule.
+
+    See :func:`symderiv.storage.study_kernel.kernel_for`.
+    """
     from symderiv.storage.study_kernel import kernel_for
 
     rule = rule_of_study(study) if study.rule_keys else None
@@ -58,7 +61,7 @@ def solve(
     """Integrate the order-parameter equations of a study.
 
     A run that cannot reach its end is returned up to where it got, with ``cause`` and ``message``;
-    so is one interrupted from the keyboard.
+    so is a run that is interrupted from the keyboard.
 
     Args:
         study: a study without [sweep].
@@ -70,8 +73,8 @@ def solve(
         max_steps: steps after which to give up.
         progress: called about ten times a second with the time reached and the steps made.
         notice: see :func:`~symderiv.storage.kernels.load_kernel`.
-        checkpoint: where to go on from, and where to keep what that needs; the numbers are those of
-            an undisturbed run. It is left for the caller to remove.
+        checkpoint: the file from which to resume, and in which the state is kept; the results are
+            those of an undisturbed run. The caller removes it.
 
     Raises:
         InputError: the study cannot be run as it is.
@@ -98,11 +101,11 @@ def flow_of(
     notice: Callable[[str], None] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Callable[[State], Flow]:
-    """Return the flow of a study from a state.
+    """Return a function from an initial state to the flow of a study.
 
     Args:
         study, kernel, notice, checkpoint: see :func:`solve`.
-        start: what is known of its inputs.
+        start: the initial state, for its input model and what a rule adds.
 
     Raises:
         InputError: The rule uses overlaps in eigenspaces in which inputs do not vary.

@@ -1,4 +1,4 @@
-"""The compiled steppers: from the file that an earlier run left, or from numba.
+"""The compiled steppers: from the file that an earlier run wrote, or from numba.
 
 A file (:mod:`symderiv.compiled_code.machine_code`) belongs to the stepper of a method and a number
 of runs at a time; numba is not imported where it is there. The first code of a stepper is not

@@ -1,1 +1,1 @@
-"""HTML pages and terminal summaries, put together from curves, claims and derivations."""
+"""HTML pages and terminal summaries, made of curves, claims and derivations."""

@@ -1,4 +1,4 @@
-"""The Gaussian integrals of a derivation: closed, with their steps, or how they are computed."""
+"""The Gaussian integrals of a derivation: closed, with steps, or how they are computed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _DERIVATIVES = {"i2": 0, "i3": 1, "i4": 2}
 
 
 def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Section]:
-    """Return the Gaussian integrals of a problem: closed, through mixtures, or as what is computed.
+    """Return sections on a problem's Gaussian integrals: closed, by mixtures, or by quadrature.
 
     Args:
-        problem: The activations.
-        tolerance: Bound on the error of what is not closed; None for the method's default.
+        problem: The problem with its activations.
+        tolerance: The bound on the error of integrals without closed form; None for the default.
 
     Raises:
         InputError: The dynamics does not exist.
@@ -49,13 +49,13 @@ def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Se
         try:
             return [*own, *(_integral(problem, tables, *each) for each in _wanted(problem))]
         except NotYetError:
-            pass  # there is another way
+            pass  # another method remains
     rules = quadrature(problem, tolerance, limited=False)
     return [_rules(rules), *(_defined(*each) for each in _wanted(problem))]
 
 
 def _rules(rules: Quadrature) -> Section:
-    """Return how the means are computed, with the largest error that was found."""
+    """Return the section on means by quadrature, with the largest error that was found."""
     from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 
     reach = rules.rule.four[2]
@@ -98,7 +98,7 @@ def _rules(rules: Quadrature) -> Section:
 
 
 def _defined(name: str, kind: str, key: str, teachers: Sequence[bool]) -> Section:
-    """Return an integral that stays one."""
+    """Return the section on an integral without closed form: its definition."""
     mean = rf"\left\langle {' '.join(_product(kind, teachers))} \right\rangle"
     step = Step("definition", "The mean over the jointly Gaussian fields.", f"I_{kind[1]}", mean)
     return Section(f"Gaussian integral {name}", key, (step,))
@@ -117,7 +117,7 @@ def _product(kind: str, teachers: Sequence[bool]) -> list[str]:
 
 
 def _fields_of(kind: str) -> str:
-    """I3 has a field of its own in its second slot."""
+    """Return the letters of an integral's fields; the second slot of I3 is a field itself."""
     return "uw" if kind == "i3" else _FIELDS
 
 
@@ -126,7 +126,7 @@ def _letter(teacher: bool) -> str:
 
 
 def _mixtures(found: Mixtures) -> Section:
-    """Return the mixture of every approximated activation with its errors."""
+    """Return the section on mixtures of approximated activations, with their errors."""
     import sympy as sp
 
     steps = [
@@ -170,7 +170,7 @@ def _mixtures(found: Mixtures) -> Section:
 
 
 def _square(letter: str, square: SlopeSquare) -> list[Step]:
-    """Return the sum for the product of two slopes at one field, with its error."""
+    """Return the steps on the sum for the square of a slope at one field, with its error."""
     return [
         Step(
             "two slopes at one field",
@@ -210,13 +210,13 @@ def _bound(letter: str, mixture: ErfMixture) -> Step:
 
 
 def _number(value: float) -> str:
-    """Return a double with all its digits; powers of ten as people write them."""
+    """Return a double with all its digits, and powers of ten in the usual form."""
     mantissa, _, exponent = repr(value).partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
 def _wanted(problem: LearningProblem) -> list[tuple[str, str, str, tuple[bool, ...]]]:
-    """Return name, kind and key of each integral, and which of its factors are the teacher's."""
+    """Return for each integral name, kind, key, and which of its factors are the teacher's."""
     if problem.same_activation:
         return [
             ("I2", "i2", "i2", (False,) * 2),
@@ -241,9 +241,7 @@ def _integral(
     key: str,
     teachers: Sequence[bool],
 ) -> Section:
-    """Return I2, I3 or I4: its closed form; of mixtures the sum, and the closed form of its
-    summand.
-    """
+    """Return the section on I2, I3 or I4 with its closed form, for mixtures as a sum."""
     import sympy as sp
 
     from symderiv import gaussian
@@ -281,7 +279,7 @@ def _integral(
 
 
 def expectation_steps(found: DerivedExpectation) -> tuple[tuple[Step, ...], str]:
-    """Return the steps to an expectation and what they arrive at, as LaTeX to be shown."""
+    """Return the steps to an expectation and their result, in LaTeX."""
     result = f"{found.statement} = {_latex(found.value)}"
     for symbol, value in found.definitions:
         result += rf" ,\quad {_latex(symbol)} = {_latex(value)}"
@@ -303,7 +301,7 @@ _CONDITIONAL = re.compile(r"c_\{([s\d ]+) given ([s\d ]+)\}")
 
 
 def _readable(latex: str) -> str:
-    """Conditional covariances ``c_{s3 2 given s1}`` and inverse functions as they are printed."""
+    """Return LaTeX with conditional covariances and inverse functions in their printed form."""
     latex = re.sub(r"\\operatorname\{a(sin|cos|tan)\}", r"\\arc\1", latex)
     return _CONDITIONAL.sub(
         lambda match: rf"c_{{{_fields(match[1])} \mid {_fields(match[2])}}}", latex

@@ -1,4 +1,4 @@
-"""The derivation that is shown for a learning problem: Gaussian integrals and their dynamics."""
+"""The derivation that is shown for a learning problem: its equations and integrals."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def learning_derivation(
 
     Args:
         student, teacher: The activations.
-        tolerance: Bound on the error of what has no closed form; None for the method's default.
-        plateau: Also the symmetric plateau of equal activations, its linearisation and escape, for
-            plain descent.
+        tolerance: The bound on the error of means without closed form; None for the default.
+        plateau: True adds the symmetric plateau of equal activations under plain descent, with its
+            linearisation and escape.
         rule: The learning rule, plain descent of the squared loss when left out. The integrals are
             shown for plain descent only.
-        rates: What rules tell of that change rates only.
+        rates: Sections on keys of rules that change rates only.
 
     Raises:
         InputError: The dynamics of this pair does not exist (a divergent noise term).

@@ -1,4 +1,4 @@
-"""The whole of a study: derive, solve, simulate, compare, plot, report."""
+"""All of a study: derive, solve, simulate, compare, plot, report."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def study_summary(title: str, found: Sequence[Findings]) -> Part:
-    """Return the sentences and the table of plateaus and decays."""
+    """Return the summary of a study: its sentences, and the table of plateaus and decays."""
     warnings = [
         Paragraph(f"warning  {warning}", tone="warning")
         for one in found
@@ -78,22 +78,22 @@ Progress = Callable[[str, float], None]
 
 
 class Told(NamedTuple):
-    """Who is told of a study.
+    """The functions that are told about the progress of a study.
 
     Attributes:
         progress: Called with the name of a task and the fraction of it that is done.
         notice: Called with a line that says what the study is going to do, and with another one
-            when the page with the curves of the equations is there.
+            when the page with the curves of the equations exists.
     """
 
     progress: Progress = lambda task, fraction: None
     notice: Callable[[str], None] = lambda message: None
 
 
-# Said on the page that shows the equations alone.
+# Added to the page while it shows the equations alone.
 _UNDER_WAY = "; SGD is under way: load this page again when it has ended"
 
-#: From an output file to its checkpoint.
+#: A function from an output file to its checkpoint.
 Checkpoints = Callable[[Path], "Checkpoint"]
 
 
@@ -118,7 +118,7 @@ class StudyResult(PrintedResult):
     failures: tuple[str, ...]
 
     def failure(self) -> str | None:
-        """Return what did not reach its end or does not agree, in one line; None if nothing."""
+        """Return in one line what did not reach its end or does not agree, or None."""
         if self.failures:
             return "; ".join(self.failures)
         compared = agreement_json(self.found)
@@ -155,12 +155,12 @@ class StudyResult(PrintedResult):
         return Summary(f"Study {self.title}", rows, list(self.failures))
 
     def claims_json(self) -> list[dict[str, str | bool | None]]:
-        """Return the sentences of the report and whether they hold, null for plain observations."""
+        """Return the sentences of the report, and whether they hold; null for observations."""
         return [{"text": claim.text, "holds": claim.holds} for claim in claims(self.found)]
 
 
 def curve_of(trajectory: Trajectory) -> Curve:
-    """Return the part of an integration that is shown."""
+    """Return the part of a trajectory that is shown."""
     numbers: dict[str, float | int | str] = {
         "steps": trajectory.steps,
         "right-hand sides": trajectory.rhs_evaluations,
@@ -186,7 +186,7 @@ def curve_of(trajectory: Trajectory) -> Curve:
 
 
 def points_of(simulation: Simulation) -> SimulatedPoints:
-    """Return the shown part of a simulation; times are those of whole numbers of examples."""
+    """Return the part of a simulation that is shown; times are whole numbers of examples over N."""
     warnings = list(simulation.warnings)
     if not simulation.succeeded:
         warnings.append(f"simulation: {simulation.message}")
@@ -219,18 +219,18 @@ def settings_of(study: Study) -> list[dict[str, object]]:
 
 
 def label_of(settings: Mapping[str, object]) -> str:
-    """Return how a case is called in figures and sentences, e.g. ``L = 4``."""
+    """Return the label of a case in figures and sentences, e.g. ``L = 4``."""
     return ", ".join(f"{letter(key)} = {value}" for key, value in settings.items())
 
 
 def stem_of(settings: Mapping[str, object]) -> str:
-    """Return the same in the names of its files, in the words of the study's keys."""
+    """Return the part of a case's file names that states its swept values."""
     words = (f"{key.rpartition('.')[2]}={value}" for key, value in settings.items())
     return file_stem(", ".join(words))
 
 
 def file_stem(label: str) -> str:
-    """Return a label as part of a file name on any system."""
+    """Return a label in a form that any system allows in file names."""
     return re.sub(r"[^A-Za-z0-9_.=-]+", "_", label.replace(" = ", "=")).strip("._") or "study"
 
 
@@ -257,15 +257,15 @@ def run_study(
     """Do everything that a study file asks for and write the results directory.
 
     Args:
-        study, name: The study, with its sweep, and its name, for the title.
-        files: What must not be replaced beside the files that the study names.
-        output: The results directory; made if needed, files of the same names that symderiv wrote
-            are replaced.
+        study, name: The study with its sweep, and its name for the title.
+        files: Files that must not be replaced, in addition to those that the study names.
+        output: The results directory, which is made if needed; files in it that symderiv wrote are
+            replaced.
         thorough: Simulate as far as the equations are integrated.
-        force: Replace files of these names whoever wrote them.
-        told: Who is told what happens.
-        checkpoints: Makes the checkpoint of a RUN or SIM file; those of finished cases are kept
-            until the whole study is done.
+        force: Replace also files that symderiv did not write.
+        told: The functions that are told about the progress.
+        checkpoints: A function that makes the checkpoint of a RUN or SIM file; checkpoints of
+            finished cases are kept until the whole study is done.
 
     Raises:
         InputError: The study is not acceptable, or a file must not be replaced.
@@ -288,7 +288,7 @@ def run_study(
     report = _Report(name, study, derivation, targets, cases, progress)
     parts = _parts(progress, "solving", [1.0] * len(cases))
     solved = [case.solved(tell, stored) for case, tell in zip(cases, parts, strict=True)]
-    # the curves can be looked at while the simulations take their minutes
+    # curves can be viewed during the simulations, which take minutes
     report.write(solved, simulated=False)
     page = targets.report.path
     notice(f"{page} shows the curves of the equations; simulated points follow")
@@ -308,7 +308,7 @@ def _cases(
     rules: Sequence[LearningRule],
     targets: _Targets,
 ) -> list[_Case]:
-    """Return the cases of a sweep with their solver modules, which cases alike share."""
+    """Return the cases of a sweep; cases with equal activations and rules share a solver module."""
     from symderiv.integrate.rules.solving import solver_module
 
     kernels: dict[tuple[object, ...], Kernel] = {}
@@ -323,7 +323,7 @@ def _cases(
 
 
 def _plan(variants: Sequence[Study], settings: Sequence[Mapping[str, object]]) -> str:
-    """Return what a study is going to do, in one line."""
+    """Return one line that says what a study is going to do."""
     end = max(float(one.alpha[-1]) for one in variants)
     runs = max(one.simulation.runs for one in variants)
     upto = max(float(one.simulation_alpha[-1]) for one in variants)
@@ -337,7 +337,7 @@ def _plan(variants: Sequence[Study], settings: Sequence[Mapping[str, object]]) -
 
 
 def _parts(progress: Progress, task: str, works: Sequence[float]) -> list[Progress]:
-    """Return, for parts of a task that take so much work, what tells how far each of them is."""
+    """Return progress functions for the parts of a task, which take given amounts of work."""
     total, before = sum(works) or 1.0, [0.0, *itertools.accumulate(works)]
 
     def part(index: int) -> Progress:
@@ -357,8 +357,8 @@ class _Case:
     Args:
         study, settings: The case, and the swept values in it.
         kernel: Its solver module.
-        run, simulation: Its files.
-        failures: What did not reach its end, in a line each.
+        run, simulation: The files of its integration and simulation.
+        failures: One line for each part that did not reach its end.
     """
 
     study: Study
@@ -375,13 +375,13 @@ class _Case:
 
     @property
     def work(self) -> float:
-        """Cost of its simulation, up to a factor: coordinates of all inputs of a run."""
+        """The relative cost of its simulation: runs times examples times dimension."""
         data = self.study.data_model
         N = float((data and data.dimension) or 1)
         return self.study.simulation.runs * float(self.study.simulation_alpha[-1]) * N * N
 
     def solved(self, tell: Progress, stored: _Checkpoints) -> StudyCase:
-        """Return the case with the curve of its equations."""
+        """Integrate the equations of the case, and return it with their curve."""
         from symderiv.integrate.flows.trajectory import write_run
         from symderiv.integrate.rules.solving import solve
 
@@ -403,7 +403,7 @@ class _Case:
         return StudyCase(self.label, dict(self.settings), curve_of(trajectory), files=names)
 
     def simulated(self, solved: StudyCase, tell: Progress, stored: _Checkpoints) -> StudyCase:
-        """Return the solved case with its simulated points, or with the reason for none."""
+        """Simulate the case, and return it with its points or the reason why there are none."""
         from symderiv.experiment.studies.simulating import simulate
         from symderiv.experiment.studies.simulation import write_simulation
 
@@ -430,7 +430,7 @@ class _Case:
 
 
 class _Targets:
-    """All files of a study, refused before anything is computed if one must not be replaced."""
+    """All files of a study; if one must not be replaced, nothing is computed."""
 
     def __init__(self, folder: OutputFolder, settings: list[dict[str, object]]) -> None:
         stems = [stem_of(one) for one in settings]
@@ -442,7 +442,7 @@ class _Targets:
         self.report = folder.file("report.html", "html")
 
     def case(self, index: int) -> tuple[Output, Output]:
-        """Return the files of a case: its integration and its simulation."""
+        """Return the files of a case: those of its integration and its simulation."""
         return self.runs[index], self.simulations[index]
 
 
@@ -463,8 +463,7 @@ class _Checkpoints:
         return self._made[file]
 
     def finished(self, checkpoint: Checkpoint | None, task: str, message: str) -> None:
-        """Say whether a case is done and kept for a study that is resumed, or it was stopped: so is
-        the study.
+        """Keep the checkpoint of a finished case; stop the study if the case was stopped.
 
         Raises:
             StoppedError: it was stopped.
@@ -474,7 +473,7 @@ class _Checkpoints:
         if checkpoint.stopped:
             how = message if "interrupted" in message else f"interrupted after {message}"
             raise StoppedError(f"{task}: {how}", checkpoint.signal or 2)
-        # what took a moment only is as well done again
+        # quick cases are computed again
         if checkpoint.seconds > min(1.0, checkpoint.every):
             checkpoint.write()
 
@@ -488,7 +487,7 @@ def _derivation(study: Study, rules: Sequence[LearningRule], progress: Progress)
     from symderiv.show.pages.derivations import learning_derivation
 
     progress("deriving", 0.0)
-    # of the case whose rule has most to say: a sweep may begin with plain descent
+    # that of the case with most keys of a rule: a sweep may begin with plain descent
     rule = max(rules, key=lambda rule: len(rule.features))
     student, teacher = map(activation, (study.student_activation, study.teacher_activation))
     told = learning_derivation(student, teacher, rule=rule, rates=told_of(study.rule_keys))
@@ -501,11 +500,11 @@ class _Report:
     """The page of a study with its figures.
 
     Args:
-        name, study: What it is of.
-        derivation: What is shown of the equations.
-        targets: Its files.
+        name, study: The study and its name.
+        derivation: The derivation that is shown.
+        targets: The files of the study.
         runs: The cases, with the solver modules that were run.
-        progress: Called when it begins to be written, and when it is there.
+        progress: Called when writing begins and ends.
     """
 
     name: str
@@ -518,7 +517,7 @@ class _Report:
     def write(
         self, cases: Sequence[StudyCase], *, simulated: bool
     ) -> tuple[list[Findings], list[Path]]:
-        """Write the report, which says whether SGD is under way; return findings and figures."""
+        """Write the report, which says if SGD is still under way; return findings and figures."""
         self.progress("report", 0.0)
         measured = [findings(one) for one in cases]
         drawn = {
@@ -550,7 +549,7 @@ class _Report:
 
 
 def _subtitle(study: Study) -> str:
-    """Return one sentence: who learns what from which inputs, and how."""
+    """Return a sentence that says who learns what from which inputs, and how."""
     student = activation(study.student_activation)
     teacher = activation(study.teacher_activation)
 
@@ -566,7 +565,7 @@ def _subtitle(study: Study) -> str:
         learned += f" with g(x) = {teacher.text}"
     layers = "both layers trained" if study.network.train_second_layer else "first layer trained"
     parts = [f"{units} learn {learned}, {layers}"]
-    # what is swept is said with all its values, at the end
+    # swept keys are listed with all values at the end
     if "training.learning_rate" not in study.sweep:
         parts.append(f"η = {study.training.learning_rate:g}")
     data: Any = study.data

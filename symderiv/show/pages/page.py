@@ -1,4 +1,4 @@
-"""The HTML report: one file, no script, figures and font inside, formulas as MathML."""
+"""The HTML report: one file without scripts, with figures, font and MathML inside."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 
 def figure_numbers(name: str, found: Sequence[Findings]) -> list[list[object]]:
-    """Return what the figure of that name draws, in long form with a head; empty if there is
-    nothing.
+    """Return the numbers of a figure as a table in long form, or an empty text.
 
     Columns: case, "equations" or "SGD", quantity, alpha, value and its standard error (empty for
     equations). All digits of doubles.
@@ -114,7 +113,7 @@ def _environment() -> Any:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return a page of a template, with style and font inside."""
+    """Return a page made from a template, with style and font inside."""
     css = (_HERE / "templates" / "report.css").read_text(encoding="utf-8")
     font = data_uri((_HERE / "fonts" / "symderiv-math.woff").read_bytes(), "font/woff")
     known = {"version": __version__, "css": trusted(css), "font": trusted(font)}
@@ -123,7 +122,7 @@ def rendered(template: str, **values: Any) -> str:
 
 
 def trusted(fragment: str) -> Any:
-    """HTML that has escaped its texts itself."""
+    """Return HTML whose texts are escaped already, marked as safe."""
     from markupsafe import Markup
 
     return Markup(fragment)
@@ -134,7 +133,7 @@ def page(document: Part, *footer: Sequence[tuple[str, str]]) -> str:
 
     Args:
         document: what is shown.
-        footer: lines at the end: pieces of words, each with a name in type of its own, or "".
+        footer: lines at the end, as pairs of words and a name in code type (or "").
     """
     below = "".join(
         "<p>"
@@ -147,7 +146,7 @@ def page(document: Part, *footer: Sequence[tuple[str, str]]) -> str:
 
 
 def version_line(*pieces: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return the line of the footer that says what the page was made with."""
+    """Return the footer's line on the versions with which the page was made."""
     return [(f"symderiv {__version__}", ""), *pieces]
 
 
@@ -172,7 +171,7 @@ _VERDICTS: dict[bool | None, tuple[str, Tone]] = {
 
 
 def claims_summary(found: Sequence[Findings]) -> Summary:
-    """Return the claims with their verdicts in words, so that these do not depend on colour."""
+    """Return the claims with verdicts in words, so that they do not depend on colour alone."""
     said = claims(found)
     rows = [(_VERDICTS[claim.holds][0], claim.text) for claim in said]
     return Summary(rows=rows, tones=[_VERDICTS[claim.holds][1] for claim in said])
@@ -213,7 +212,7 @@ def feature_table(found: Sequence[Findings]) -> Tabular:
 
 
 def run_table(found: Sequence[Findings]) -> Tabular:
-    """Return what the integration and the simulation took, one row per case."""
+    """Return the table of the cost of integrations and simulations, one row per case."""
     names: dict[str, None] = {}
     for one in found:
         names.update(dict.fromkeys(f"equations: {name}" for name in one.case.curve.numbers))
@@ -236,7 +235,7 @@ def _cell(value: float | int | str | None) -> str:
 
 
 def _comparison(found: Sequence[Findings]) -> Tabular | None:
-    """Return one row per compared time, one pair of columns per case."""
+    """Return the table of compared times, with two columns per case."""
     compared = [one for one in found if one.agreement is not None]
     times = sorted({alpha for one in compared if one.agreement for alpha in one.agreement.alpha})
     if not times:
@@ -257,7 +256,7 @@ def _comparison(found: Sequence[Findings]) -> Tabular | None:
 
 
 def _compared_cell(one: Findings, alpha: float) -> tuple[str, float | None]:
-    """Return the deviation in standard errors and how large the standard error is."""
+    """Return the deviation in standard errors, and the size of the standard error."""
     points, compared = one.case.points, one.agreement
     if points is None or compared is None or alpha not in compared.alpha:
         return "—", None
@@ -269,7 +268,7 @@ def _compared_cell(one: Findings, alpha: float) -> tuple[str, float | None]:
 
 
 def pictures(found: Sequence[Findings], figures: dict[str, bytes]) -> list[Picture]:
-    """Return the figures of a study with captions that say what is drawn."""
+    """Return the figures of a study with captions that explain them."""
     cases = [one.case for one in found]
     simulated = any(case.points is not None for case in cases)
     dots = "; points: means over SGD runs, bars: their standard error" if simulated else ""
@@ -302,7 +301,7 @@ def study_page(
     """Return the report of a study as one HTML page.
 
     Args:
-        title, subtitle: What was studied.
+        title, subtitle: The name of the study, and a sentence that describes it.
         found: The findings, one per case, in the order of the sweep.
         figures: SVG files by name ("error", "overlaps", "exponent"), in reading order.
         derivation: The derivation to show, if any.

@@ -1,4 +1,4 @@
-"""The plateau's part of a derivation: symmetric states, their linearisation, escape."""
+"""The plateau in a derivation: symmetric states, their linearisation, and the escape."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _LHS = {"Q": r"Q_{ii}", "C": r"Q_{ij}", "R": r"R_{in}"}
 
 
 def plateau_sections(activation: Activation, equations: LearningEquations) -> list[Section]:
-    """Sections on the symmetric plateau of equal activations, for general M, T and D.
+    """Return sections on the symmetric plateau of equal activations, for general M, T and D.
 
-    An activation whose plateau cannot be derived with the present rules has one section that says
-    why; one without a stable state of equal students has none of its numbers.
+    If the plateau of an activation cannot be derived with the present rules, one section says why;
+    without a stable state of equal students, there are no numbers.
     """
     from symderiv.analysis.plateau.plateau_report import derived
 
@@ -121,7 +121,7 @@ def _fixed_points(equations: LearningEquations, forms: PlateauForms) -> Section:
 
 
 def _solution(forms: PlateauForms) -> tuple[list[Step], str]:
-    """Return the fixed point in closed form, where it has one, and as LaTeX."""
+    """Return the fixed point as expressions in closed form, if there are any, and as LaTeX."""
     closed = forms.closed
     if closed is None:
         return [], r"R = c \left(T + D\right) ,\quad Q = C = c^{2} M \left(T + D\right)"
@@ -139,7 +139,7 @@ def _solution(forms: PlateauForms) -> tuple[list[Step], str]:
 
 
 def _mode_text(rate: sp.Expr) -> str:
-    """Return the rate of one eigenspace in the letters of the field."""
+    """Return the rate of one eigenspace in LaTeX, with the usual letters."""
     import sympy as sp
 
     replaced = {}

@@ -1,4 +1,4 @@
-"""One HTML page of a sweep: what was swept, how it ended, all pictures."""
+"""One HTML page of a sweep: the swept keys, statuses and all pictures."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
     from symderiv.sweeps.sweep_result import Sweep
 
-# Maps of numbers are drawn up to so many points: each is read off its curve.
+# Largest number of points in maps of numbers, each of which is computed from its curve.
 _MOST_MAPPED = 20_000
 _MOST_VALUES = 8
 
 
 def write_page(sweep: Sweep, output: Output) -> Path:
-    """Write the page; returns its path."""
+    """Write the page of a sweep; return its path."""
     output.write_text(page_text(sweep))
     return output.path
 
 
 def page_text(sweep: Sweep) -> str:
-    """Return the page of a sweep, figures inside."""
+    """Return the page of a sweep, with figures inside."""
     data = sweep_plots.ascending(sweep.to_xarray())
     keys = " × ".join(f"{plain_name(data, name)} ({data.sizes[name]})" for name in swept(data))
     figures = enumerate(_figures(data), start=1)
@@ -89,14 +89,14 @@ def _figures(data: xarray.Dataset) -> list[tuple[Figure, str]]:
 
 
 def _statement(text: str) -> str:
-    """Return the text of what is swept; JSON is broken into lines."""
+    """Return the text of the swept problem; JSON is broken into lines."""
     if text.startswith("{"):
         return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
     return text
 
 
 def _range(data: xarray.Dataset, name: str) -> str:
-    """Return a key with its values, the first and the last if they are many."""
+    """Return a key with its values, or with the first and the last if there are many."""
     values = data[name].values
     shown = [value_text(value) for value in values]
     if len(shown) > _MOST_VALUES:

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 
 def write_page(run: SystemRun, simulation: SystemSimulation | None, output: Output) -> Path:
-    """Write the page and return its path."""
+    """Write the page; return its path."""
     output.write_text(page_text(run, simulation))
     return output.path
 
 
 def page_text(run: SystemRun, simulation: SystemSimulation | None = None) -> str:
-    """Return the page, figures inside.
+    """Return the page of a system's run, with figures inside.
 
     Raises:
-        InputError: The run does not know its statement, as one from another process.
+        InputError: The run does not know its statement, because it comes from another process.
     """
     if run.system is None:
         raise InputError(
@@ -68,7 +68,7 @@ def page_text(run: SystemRun, simulation: SystemSimulation | None = None) -> str
 
 
 def _shown(run: SystemRun) -> list[str]:
-    """Return names of what moves, observables first."""
+    """Return the names of the shown quantities, observables first."""
     moving = [name for name in run.dimensions if run.alpha.size and np.ptp(run[name], axis=0).any()]
     return [*run.observables, *moving]
 
@@ -102,7 +102,7 @@ def _work(run: SystemRun) -> Tabular:
 
 
 def _compared(run: SystemRun, simulation: SystemSimulation) -> Tabular:
-    """Return the deviations of the simulation at the last time that both have."""
+    """Return the deviations of the simulation at the last common time."""
     rows = []
     both = [a for a in simulation.alpha if np.any(np.isclose(run.alpha, a, rtol=1e-9, atol=0))]
     if not both:
@@ -134,6 +134,6 @@ def curves_figure(run: SystemRun, simulation: SystemSimulation | None, name: str
         figure, axes = plots._new(1, 2, (8.6, 3.6))
         for axis, scale in zip(axes[0], ("log", "linear"), strict=True):
             draw_curves(axis, results, [name], xscale=scale)
-        # the legend of the right one says the same
+        # the right panel has the same legend
         axes[0, 0].get_legend().remove()
         return figure

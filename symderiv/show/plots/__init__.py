@@ -1,1 +1,1 @@
-"""Curves, their features and claims, and the figures that are drawn of them."""
+"""Curves, their features, claims about them, and figures."""

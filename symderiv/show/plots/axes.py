@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _STYLES = ("-", "--", ":", "-.")
 _MOST_IN_LEGEND = 16
-# Values that span more than this are on a logarithmic axis.
+# Values whose ratio exceeds this are shown on a logarithmic axis.
 _DECADES = 20.0
 _GREY = "#666666"
 _SYMMETRIC = re.compile(r"[QW]\[(\d+),(\d+)\]")
@@ -41,7 +41,7 @@ def curve_axes(
     label: str | Sequence[str] | None,
     ax: Axes | None,
 ) -> Axes:
-    """Draw what :meth:`symderiv.storage.curve_results.CurveResult.plot` is asked for."""
+    """Draw the curves that :meth:`symderiv.storage.curve_results.CurveResult.plot` asks for."""
     from matplotlib.axes import Axes
 
     results = [result]
@@ -71,10 +71,10 @@ def draw_curves(
     labels: Sequence[str] = (),
     xscale: str = "log",
 ) -> None:
-    """Draw curves of these names of all results over α, and say in a legend which they are.
+    """Draw the named curves of all results over α, with a legend.
 
-    One curve of each result has a colour per result; several have a colour each, and results differ
-    in style.
+    With one name each result has its colour; with several names each curve has its colour, and
+    results differ in style.
     """
     curves_of = [_curves(each, names) for each in results]
     entries = {name: n for n, name in enumerate(dict.fromkeys(n for one in curves_of for n in one))}
@@ -91,7 +91,7 @@ def draw_curves(
             good = at > 0 if xscale == "log" and np.any(at > 0) else np.ones(at.size, bool)
             if error is None:
                 style = _STYLES[number % len(_STYLES)] if several else "-"
-                # a line through one point shows nothing
+                # a line through a single point would be invisible
                 alone = "o" if np.count_nonzero(good) == 1 else ""
                 axes.plot(at[good], values[good], alone or style, color=shade, label=title)
             else:
@@ -105,14 +105,14 @@ def draw_curves(
 
 
 def _curves(result: CurveResult, names: Sequence[str]) -> dict[str, tuple[Any, Any]]:
-    """Values and standard errors, None of equations, by the names of the curves."""
+    """Return values and standard errors (None for equations) by name of curve."""
     curves = {}
     errors = [name for name in names if f"{name.partition('[')[0]}{ERROR}" in result.arrays()]
     own = dict(result.columns([name.replace("[", f"{ERROR}[") if "[" in name else f"{name}{ERROR}"
                                for name in errors]))  # fmt: skip
     for name, values in result.columns(names):
         pair = _SYMMETRIC.fullmatch(name)
-        # what the symmetry of a matrix repeats is drawn only if it is asked for
+        # repeated entries of a symmetric matrix are drawn only if they are named
         if pair is None or int(pair[1]) <= int(pair[2]) or name in names:
             field, bracket, place = name.partition("[")
             curves[name] = values, own.get(f"{field}{ERROR}{bracket}{place}")
@@ -120,7 +120,7 @@ def _curves(result: CurveResult, names: Sequence[str]) -> dict[str, tuple[Any, A
 
 
 def _titles(results: Sequence[CurveResult], labels: Sequence[str], before: int) -> list[str]:
-    """Return what the legend calls each result."""
+    """Return the label of each result in the legend."""
     runs: list[Any] = [getattr(each, "runs", None) for each in results]
     numbers = [len(next(iter(n.values()))) if hasattr(n, "values") else n for n in runs]
     lines = sum(n is None for n in numbers) + before
@@ -136,7 +136,7 @@ def _titles(results: Sequence[CurveResult], labels: Sequence[str], before: int) 
 
 
 def _scale(axes: Axes, values: Sequence[Any], names: Sequence[str]) -> None:
-    """Take a logarithmic axis for the error, and for values above zero that span decades."""
+    """Use a logarithmic axis for the error, and for positive values that span decades."""
     finite = [each[np.isfinite(each)] for each in values]
     joined = np.concatenate(finite) if finite else np.empty(0)
     if not joined.size or joined.min() < 0 or not np.any(joined > 0):
@@ -147,14 +147,14 @@ def _scale(axes: Axes, values: Sequence[Any], names: Sequence[str]) -> None:
 
 
 def _quantity(name: str) -> str:
-    """Return what a quantity is called on an axis."""
+    """Return the label of a quantity on an axis."""
     if name == "generalization_error":
         return r"generalisation error $\epsilon_g$"
     return _entry(name) if "[" in name else name.replace("_", " ")
 
 
 def _entry(name: str) -> str:
-    """Return what a curve is called in the legend, an entry of a matrix as it is set: Q₁₂."""
+    """Return the label of a curve in the legend, with indices of entries set low: Q₁₂."""
     if name == "generalization_error":
         return r"$\epsilon_g$"
     match = _ENTRY.fullmatch(name)
@@ -188,7 +188,7 @@ def _explain(
 
 
 def beside(axes: Axes, handles: Sequence[Any]) -> None:
-    """Add a legend to the right of axes, which make room for it if their layout does not."""
+    """Add a legend to the right of axes, which shrink if their figure has no layout engine."""
     legend = axes.legend(
         handles=list(handles), fontsize=8.5, loc="upper left", bbox_to_anchor=(1.0, 1.0)
     )
@@ -196,7 +196,7 @@ def beside(axes: Axes, handles: Sequence[Any]) -> None:
     if figure is None or figure.get_layout_engine() is not None:
         return
     place, spec = axes.get_position(), axes.get_subplotspec()
-    # up to where the axes were, or the figure's edge where they stand by themselves
+    # the right end of the axes' cell, or of the figure if they have no cell
     limit = 1.0 if spec is None else spec.get_position(figure).x1
     excess = legend.get_window_extent().x1 / figure.bbox.width - limit
     if 0.0 < excess < 0.8 * place.width:

@@ -1,4 +1,4 @@
-"""Cells of maps: their edges lie half way between neighbours, on the scale of the axis."""
+"""Cells of maps, whose edges lie half way between neighbours on the scale of the axis."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def draw_cells(axes: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, **o
     """Draw one cell for each value, over places in any order and at any distances.
 
     Args:
-        axes: with the scales that they are to have.
-        x, y: places of the columns and rows, shapes (n,) and (m,); of equal places the first
+        axes: the axes, with their final scales.
+        x, y: places of the columns and rows, shapes (n,) and (m,); the first of equal places
             counts.
         values: shape (m, n).
         options: the options of Matplotlib's ``pcolormesh``.

@@ -1,6 +1,6 @@
-"""Sentences with numbers: what the curves of a study show, and whether it is what was expected.
+"""Sentences with numbers about the curves of a study, and whether expectations hold.
 
-A claim is computed from the curves; it can come out false or undecided, and then it says so.
+A claim is computed from the curves; if it is false or undecided, it says so.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Findings:
 
 
 def findings(case: StudyCase) -> Findings:
-    """Plateau, final decay and agreement of one case."""
+    """Return plateau, final decay and agreement with the simulation of one case."""
     compared = None
     if case.points is not None:
         compared = features.agreement(case.curve, case.points)
@@ -48,13 +48,13 @@ def findings(case: StudyCase) -> Findings:
 
 
 def letter(key: str) -> str:
-    """Return the usual letter of a study key, or the key's last part."""
+    """Return the usual symbol of a study's key, or the last part of the key."""
     record = record_of(key)
     return (record and record.letter) or key.rpartition(".")[2].replace("_", " ")
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number for reading, e.g. ``0.00608``, ``2130``, ``9.38×10⁻⁷``."""
+    """Return a number in readable form, e.g. ``0.00608``, ``2130``, ``9.38×10⁻⁷``."""
     if value == 0:
         return "0"
     if not math.isfinite(value):
@@ -68,7 +68,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def describe_plateau(found: SlowestStretch | None) -> str:
-    """Return the plateau, or the lack of one, in words."""
+    """Return a description of the plateau, or of its absence."""
     if found is None:
         return "no plateau: after the initial fall ε_g never slows down and speeds up again"
     if not found.exists:
@@ -141,7 +141,7 @@ def claims(found: Sequence[Findings]) -> list[Observation]:
 
 
 def _trends(found: Sequence[Findings]) -> list[Observation]:
-    """Claims on how plateau and final decay change along the only swept key, if it is a number."""
+    """Return claims on how plateau and decay change along the only swept key, if it is numeric."""
     keys = {key for one in found for key in one.case.settings}
     if len(found) < 2 or len(keys) != 1:
         return []
@@ -189,7 +189,7 @@ def _plateau_trend(key: str, found: Sequence[Findings], expected: bool) -> Obser
 
 
 def _compare(first: SlowestStretch | None, second: SlowestStretch | None) -> int | None:
-    """Return the sign of length(second) − length(first); None if an unknown end hides it."""
+    """Return the sign of length(second) − length(first), or None if it is not known."""
     a, b = (0.0 if one is None else one.length for one in (first, second))
     open_a = first is not None and first.exists and first.end is None
     open_b = second is not None and second.exists and second.end is None

@@ -1,4 +1,4 @@
-"""Curves of one study for a report: the curve of the equations and the points of the simulation."""
+"""The curves of one study in a report: those of the equations and simulated points."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Curve:
         Q: Student covariance, shape (n, K, K).
         R: Student-teacher covariance, shape (n, K, M).
         T: Teacher covariance, shape (M, M).
-        v: Output weights of the student, shape (n, K), where they are trained.
-        numbers: What is worth a row in the table of numbers (steps, seconds, tolerance, ...).
+        v: Output weights of the student, shape (n, K).
+        numbers: The rows of the table of numbers (steps, seconds, tolerance, ...).
         complete: False if the integration ended before the last asked time.
-        end_reason: Why it ended.
+        end_reason: Why the integration ended.
         warnings: Remarks on the validity of the result, one sentence each.
     """
 
@@ -41,7 +41,7 @@ class Curve:
 
     @property
     def trained_weights(self) -> Floats | None:
-        """The output weights if they change by more than what interpolation rounds."""
+        """The output weights, if they change by more than rounding of interpolation."""
         if self.v is None or not self.v.size:
             return None
         moves = np.abs(self.v - self.v[0]).max() > 1e-9 * np.abs(self.v).max()
@@ -50,9 +50,9 @@ class Curve:
 
 @dataclass(frozen=True)
 class SimulatedPoints:
-    """Means over runs of the simulation and their standard errors, same shapes as in `Curve`.
+    """Means over runs of the simulation with standard errors, in the shapes of ``Curve``.
 
-    ``error_se`` is NaN where a single run leaves no standard error.
+    ``error_se`` is NaN for a single run, which has no standard error.
     """
 
     alpha: Floats
@@ -71,7 +71,7 @@ class SimulatedPoints:
 
 @dataclass(frozen=True)
 class StudyCase:
-    """One study of a sweep: its label, the swept values, what was computed and where it lies."""
+    """One study of a sweep, with its label, swept values, results and files."""
 
     label: str
     settings: Mapping[str, object]

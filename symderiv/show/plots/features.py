@@ -1,10 +1,10 @@
-r"""Numbers read off a curve: its plateau, its final decay, its agreement with a simulation.
+r"""Features of a curve: its plateau, its final decay, its agreement with a simulation.
 
-The local exponent of a curve is s(α) = −d ln ε_g / d ln α. Early in learning it is small because
-nothing has happened yet; it then passes a first maximum (the initial transient). A *plateau* is a
-time after that maximum where s has a minimum below ``FLAT`` = 0.1, that is, where ε_g loses less
-than 7 % while α doubles. Its height is ε_g at the minimum; it begins when ε_g comes within 10 % of
-the height and ends when ε_g has fallen below half of it.
+The local exponent of a curve is s(α) = −d ln ε_g / d ln α. At first it is small, because learning
+has hardly begun; it then passes a first maximum (the initial transient). A *plateau* is a time
+after that maximum where s has a minimum below ``FLAT`` = 0.1, that is, where ε_g loses less than 7
+% while α doubles. Its height is ε_g at the minimum; it begins when ε_g comes within 10 % of the
+height and ends when ε_g has fallen below half of it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ FLAT = 0.1
 """Largest local exponent that still counts as a plateau."""
 
 LAST_PART = 0.2
-"""The final decay is measured over this last part of the time."""
+"""The part of the time, at its end, over which the final decay is measured."""
 
 NUMBER_OF_TIMES = 10
-"""Times at which equations and simulation are compared."""
+"""The largest number of times at which equations and simulation are compared."""
 
 CONFIDENCE = 0.9973
 """Probability that the range which counts as agreement covers: three standard deviations of a
@@ -65,12 +65,15 @@ class SlowestStretch:
 
 
 def local_exponent(alpha: Floats, error: Floats) -> Floats:
-    """s(α) = −d ln ε_g / d ln α by central differences on the given times; α, ε_g > 0."""
+    """Return s(α) = −d ln ε_g / d ln α by central differences on the given times.
+
+    Times and errors must be positive.
+    """
     return -np.gradient(np.log(error), np.log(alpha))
 
 
 def _positive(curve: Curve) -> tuple[Floats, Floats]:
-    """Return times after 0 with the errors there, down to where they are those of steps."""
+    """Return positive times and errors, as long as these are above the errors of steps."""
     end = resolved(curve.error, float(curve.numbers.get("tolerance", 0.0)))
     alpha, error = curve.alpha[:end], curve.error[:end]
     good = (alpha > 0) & (error > 0) & np.isfinite(error)
@@ -78,14 +81,13 @@ def _positive(curve: Curve) -> tuple[Floats, Floats]:
 
 
 def resolved(error: Floats, tolerance: float) -> int:
-    """So many of the first errors of a run are its own; below its tolerance is what steps left."""
+    """Return the number of first errors of a run that are above the errors of its steps."""
     low = np.flatnonzero(error < tolerance * np.max(error, initial=0.0))
     return int(low[0]) if low.size else error.size
 
 
 def plateau(curve: Curve) -> SlowestStretch | None:
-    """Return the flattest stretch after the initial transient, or None if the curve has no such
-    stretch.
+    """Return the flattest stretch after the initial transient, or None if there is none.
 
     The minimum of the local exponent counts only between two maxima or before the last time; a
     curve whose exponent only grows, or only falls after its transient, has none.
@@ -116,7 +118,7 @@ def plateau(curve: Curve) -> SlowestStretch | None:
 
 
 def _first_maximum(exponent: Floats) -> int | None:
-    """Index of the first local maximum that rises above ``FLAT`` and is followed by a real fall."""
+    """Return the index of the first maximum above ``FLAT`` that is followed by a real fall."""
     highest = 0
     for index, value in enumerate(exponent):
         if value > exponent[highest]:
@@ -171,7 +173,7 @@ class Agreement:
     Attributes:
         alpha: The compared times.
         deviations: (mean of the runs − equations) / standard error at those times.
-        runs: Number of runs behind each mean, at least 2.
+        runs: The number of runs of each mean, at least 2.
     """
 
     alpha: tuple[float, ...]
@@ -212,10 +214,10 @@ class Agreement:
 
 
 def agreement(curve: Curve, points: SimulatedPoints) -> Agreement | None:
-    """ε_g of equations and simulation at up to ten times spread over the logarithm of α.
+    """Return the deviations of simulation and equations at up to ten times, or None.
 
-    The equations' values between two of their times are interpolated in ln ε_g over ln α. None if
-    there is no common time or no standard error (a single run).
+    The times are spread over ln α, and values of the equations are interpolated in ln ε_g over ln
+    α. The result is None without a common time or a standard error (for a single run).
     """
     last = float(curve.alpha[-1]) * (1 + 1e-12)
     usable = (points.alpha > 0) & (points.alpha <= last) & (points.error_se > 0)

@@ -1,4 +1,4 @@
-"""Files of a report."""
+"""The figure files of a report."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from symderiv.foundation.outputs import Output
 __all__ = ["FIGURE_FORMATS", "figure_output", "write_whole"]
 
 FIGURE_FORMATS = ("svg", "png", "pdf")
-"""Endings of figure files."""
+"""The allowed endings of figure files."""
 
 
 def figure_output(
     path: Path, *, inputs: Iterable[Path] = (), force: bool = False, name: str = "figure"
 ) -> Output:
-    """Return the output of a figure, whose ending says its format.
+    """Return the output of a figure, whose ending determines its format.
 
     Args:
         path: The file.
-        inputs, force: As those of :class:`~symderiv.foundation.outputs.Output`.
-        name: How messages call it.
+        inputs, force: See :class:`~symderiv.foundation.outputs.Output`.
+        name: The name of the figure in messages.
 
     Raises:
         InputError: The ending is not one of :data:`FIGURE_FORMATS`, or nothing may be written

@@ -1,4 +1,4 @@
-"""Maps over two keys: values, boundaries, and where runs were made."""
+"""Figures of maps over two keys: values, boundaries, and the places of runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from symderiv.sweeps.study_map import StudyMap
 
-# Whole numbers that span more than this are on a logarithmic axis.
+# Whole numbers whose ratio exceeds this are shown on a logarithmic axis.
 _DECADES = 20.0
 _LIGHT = ("#dce9f5", "#fbe3d6", "#dff0e6", "#eadff2", "#f2ead9", "#e3f1fa", "#e6e6e6")
 
@@ -30,7 +30,7 @@ def map_axes(
     label: str | None = None,
     levels: Sequence[float] = (),
 ) -> Axes:
-    """Draw a map into axes: kinds as areas, a number as shades; boundaries; runs as dots."""
+    """Draw a map into axes: kinds as areas, numbers as shades, boundaries, and runs as dots."""
     axes = new_axes(ax)
     first, second = found.places
     axes.set(xscale=_scale(second), yscale=_scale(first))
@@ -88,7 +88,7 @@ def _shades(axes: Axes, found: StudyMap, shown: np.ndarray, words: str) -> None:
 
 
 def _scale(places: np.ndarray) -> str:
-    """Logarithmic if neighbours have one ratio rather than one difference."""
+    """Return "log" if places are spaced by ratios rather than by differences, else "linear"."""
     values = places.astype(float)
     if places.dtype.kind in "iu" and values[-1] <= _DECADES * values[0]:
         return "linear"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Colours that stay apart in print and for colour-blind readers (Okabe and Ito, darkened yellow).
+# Colours that differ in print and for colour-blind readers (Okabe and Ito, darkened yellow).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#7B3294", "#A6761D", "#56B4E9", "#333333")
 MARKERS = "osD^vPX"
 _LIGHTEST = 0.85
@@ -41,8 +41,8 @@ _STYLE: Any = {
     "lines.linewidth": 1.7,
     "legend.frameon": False,
     "legend.fontsize": 9,
-    # Letters become outlines, so that a figure looks the same everywhere; and the same study gives
-    # the same file.
+    # Letters become outlines, so that a figure looks the same everywhere, and ids are fixed, so
+    # that a study always gives the same file.
     "svg.fonttype": "path",
     "svg.hashsalt": "symderiv",
     "savefig.bbox": "tight",
@@ -211,7 +211,7 @@ def _legend(axis: Axes, cases: Sequence[StudyCase]) -> list[Any]:
 
 
 def _downward_limited(mean: Floats, se: Floats) -> Floats:
-    """Error bars that stay above zero, which a logarithmic axis cannot show."""
+    """Return error bars that end above zero, which a logarithmic axis cannot show."""
     se = np.nan_to_num(se)
     return np.array([np.minimum(se, 0.999 * np.abs(mean)), se])
 
@@ -233,8 +233,9 @@ _MOST_LINES = 12
 
 
 def overlap_figure(cases: Sequence[StudyCase]) -> Figure:
-    """Q_ij(α), R_in(α) and output weights v_i(α) that are trained, one column per case; simulated
-    means as points.
+    """Draw Q_ij(α), R_in(α) and trained output weights v_i(α), one column per case.
+
+    Simulated means are points.
     """
     parts = ["Q", "R"]
     if any(case.curve.trained_weights is not None for case in cases):
@@ -263,7 +264,7 @@ def overlap_figure(cases: Sequence[StudyCase]) -> Figure:
 
 
 def _entries(name: str, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Return the entries of Q, R or v that are drawn, Q without what its symmetry repeats."""
+    """Return the entries of Q, R or v that are drawn; repeated entries of Q are left out."""
     if name == "v":
         return list(np.ndindex(shape))[:_MOST_LINES]
     return [pair for pair in np.ndindex(shape) if name == "R" or pair[1] >= pair[0]][:_MOST_LINES]
@@ -305,7 +306,7 @@ def _draw_overlaps(axis: Axes, case: StudyCase, name: str, *, first: bool) -> No
 
 
 def exponent_figure(cases: Sequence[StudyCase]) -> Figure:
-    """Return the local exponent −d ln ε_g / d ln α of the equations, and a plateau's bound."""
+    """Draw the local exponent −d ln ε_g / d ln α of the equations, and a plateau's bound."""
     with _styled():
         figure, axes = _new(1, 1, (8.0, 3.0))
         axis = axes[0, 0]

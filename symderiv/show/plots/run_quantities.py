@@ -1,4 +1,4 @@
-"""Numbers of one run: what maps and phase diagrams show."""
+"""Numbers of one run, as maps and phase diagrams show them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Features(Shown):
     """
 
     def __init__(self, alpha: Floats, error: Floats, tolerance: float = 0.0) -> None:
-        """Read the features off a curve.
+        """Compute the features of a curve.
 
         Args:
-            alpha, error: shape (P,); rows that are not a number were not reached.
-            tolerance: that of the run: shapes are read off down to so much of the largest error,
-                below that, what is left of the error may be an error of the steps.
+            alpha, error: times and errors, shape (P,); NaN after the last time reached.
+            tolerance: the run's tolerance; errors below this part of the largest one may be errors
+                of the steps and are ignored.
         """
         there = np.isfinite(alpha) & np.isfinite(error)
         alpha, error = alpha[there], error[there]
@@ -64,7 +64,7 @@ class Features(Shown):
         self.local_exponent = local_exponent(self.alpha, error[good]) if enough else nothing
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers by the names that sweeps and maps have for them."""
+        """Return the numbers by their names in sweeps and maps."""
         return {name: float(getattr(self, one.feature)) for name, one in QUANTITIES.items()}
 
     def _summary(self) -> Summary:
@@ -77,10 +77,10 @@ class Quantity:
     """A number of a run.
 
     Args:
-        name: as it is asked for.
-        words: the words on axes.
-        feature: what it is called among the features of one run.
-        logarithmic: over decades.
+        name: the name by which users ask for it.
+        words: the label of axes.
+        feature: its name among the features of one run.
+        logarithmic: True if it spans decades.
     """
 
     name: str
@@ -109,8 +109,8 @@ def quantity_of(name: str, curves: Sequence[str] = ()) -> Quantity:
     """Return a quantity by its name.
 
     Args:
-        name: as it is asked for.
-        curves: what else could have been asked for, for the message.
+        name: the name by which users ask for it.
+        curves: other names that are possible, for the message.
 
     Raises:
         InputError: nothing has this name.
@@ -125,12 +125,12 @@ def quantity_of(name: str, curves: Sequence[str] = ()) -> Quantity:
 
 
 def measured(quantity: Quantity, alpha: Floats, error: Floats, tolerance: float = 0.0) -> float:
-    """Return the number of a run, not a number if it reached nothing; see :class:`Features`."""
+    """Return the number of a run, NaN if it reached no time; see :class:`Features`."""
     if not np.any(np.isfinite(alpha) & np.isfinite(error)):
         return math.nan
     return float(getattr(Features(alpha, error, tolerance), quantity.feature))
 
 
 def tolerance_of(study_text: str) -> float:
-    """Return the relative tolerance that a study asks for."""
+    """Return the relative tolerance that a study's text asks for."""
     return float(tables_of(study_text)["time"]["relative_tolerance"])

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# More than these are thinned out, and the title says so.
+# Largest numbers; more are thinned out, and the title says so.
 _MOST_PANELS, _MOST_CURVES, _MOST_IN_LEGEND, _MOST_POINTS = 12, 60, 7, 100_000
-# Values that span more than this are on a logarithmic axis.
+# Values whose ratio exceeds this are shown on a logarithmic axis.
 _DECADES = 20.0
 _WIDE = 4
-# Characters that fit above a panel.
+# Largest number of characters that fit above a panel.
 _TITLE = 24
-# What entries of an array are called as a key.
+# The name of the key that enumerates entries of an array.
 _ENTRY = "entry"
 
 
@@ -48,10 +48,10 @@ def sweep_figure(
     label: str | Sequence[str] | None = None,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> Figure:
-    """Return many runs drawn by themselves: what over which keys.
+    """Return a figure of many runs, whose kind follows from the quantity and the keys.
 
     Args:
-        data: with ``status`` over the keys.
+        data: the dataset, with ``status`` over the keys.
         quantity, label, ax: see :meth:`symderiv.sweeps.many_runs.ManyRuns.plot`.
 
     Raises:
@@ -71,15 +71,14 @@ def sweep_figure(
 
 
 def over_time(data: xarray.Dataset) -> list[str]:
-    """Return the names of what every run has at each time."""
+    """Return the names of the variables over time."""
     time = data["alpha"].dims[-1]
     names = [str(name) for name in data.data_vars if time in data[name].dims]
     return [name for name in names if name not in ("alpha", "student_overlap", "cross_overlap")]
 
 
 def observables(data: xarray.Dataset) -> list[str]:
-    """Return the variables that are one number at each time: of systems what was observed, first to
-    last.
+    """Return the names of scalar variables over time; of systems the observables.
 
     Raises:
         InputError: the data have no such variable.
@@ -97,7 +96,7 @@ def observables(data: xarray.Dataset) -> list[str]:
 
 
 def curve_name(name: str) -> str:
-    """Return what a curve is called on axes."""
+    """Return the label of a curve on axes."""
     entry = re.fullmatch(r"(\w)\[([\d,]+)\]", name)
     if entry is not None:
         return rf"${entry[1]}_{{{entry[2] if len(entry[2]) > 3 else entry[2].replace(',', '')}}}$"
@@ -105,7 +104,7 @@ def curve_name(name: str) -> str:
 
 
 def ascending(data: xarray.Dataset) -> xarray.Dataset:
-    """Return the dataset with the numbers of every key in ascending order."""
+    """Return the dataset with the numeric values of every key in ascending order."""
     return data.sortby([name for name in swept(data) if data[name].dtype.kind in "fi"])
 
 
@@ -115,24 +114,24 @@ def swept(data: xarray.Dataset) -> list[str]:
 
 
 def name_of(data: xarray.Dataset, dimension: str) -> str:
-    """Return what a dimension is called in figures, η for one."""
+    """Return the name of a dimension in figures, such as η."""
     return written(plain_name(data, dimension))
 
 
 def plain_name(data: xarray.Dataset, dimension: str) -> str:
-    """Return the same in text."""
+    """Return the name of a dimension in plain text."""
     key = str(data[dimension].attrs.get("key", dimension))
     table, _, rest = key.partition(".")
     return rest if table in ("initial", "inputs") and "." in rest else letter(key)
 
 
 def written(name: str) -> str:
-    """Return a letter with an index as it is set: σ_J."""
+    """Return a letter with its index set low: σ_J."""
     return re.sub(r"^(\w)_(\w)$", r"\1$_\2$", name)
 
 
 def setting(data: xarray.Dataset, places: Mapping[str, int]) -> str:
-    """Return values of some dimensions in words, ``η = 0.1, β = 1``."""
+    """Return the values of some dimensions as text, ``η = 0.1, β = 1``."""
     words = []
     for name, place in places.items():
         value = data[name].values[place]
@@ -144,14 +143,14 @@ def setting(data: xarray.Dataset, places: Mapping[str, int]) -> str:
 
 
 def value_text(value: Any) -> str:
-    """Return a swept value as people read it."""
+    """Return a swept value in readable form."""
     if isinstance(value, np.generic):
         value = value.item()
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def entries_of(data: xarray.Dataset, name: str) -> xarray.Dataset:
-    """Return a curve over keys and time as ``curve``; entries of an array are a key of their own.
+    """Return a curve over keys and time as ``curve``; entries of an array become a key.
 
     Raises:
         InputError: the array has no such entry.
@@ -189,7 +188,10 @@ def curve_figure(
     label: str | Sequence[str] | None = None,
     given: Sequence[Axes] | None = None,
 ) -> Figure:
-    """ε_g(α), or any curve by its name: one key by colour, the others as small multiples."""
+    """Return curves over α, of the error by default.
+
+    Values of one key have colours, and the others small multiples.
+    """
     name = name or observables(data)[0]
     by = _colour_key(data)
     shown = _thin(data.sizes[by], _MOST_CURVES)
@@ -225,8 +227,7 @@ def map_figure(
     label: str | Sequence[str] | None = None,
     given: Sequence[Axes] | None = None,
 ) -> Figure:
-    """Return a number per point: over one key as points, over two as a map, over more as several
-    maps.
+    """Return a figure of a number: points over one key, a map over two, several maps over more.
 
     Raises:
         InputError: there is no such quantity.
@@ -260,7 +261,7 @@ def status_figure(
     label: str | Sequence[str] | None = None,
     given: Sequence[Axes] | None = None,
 ) -> Figure:
-    """Return how each point ended: the phase diagram of the sweep."""
+    """Return the phase diagram of a sweep: how each point ended."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
@@ -290,7 +291,7 @@ def status_figure(
         return sheet.figure
 
 
-# Ends of integrations; done is quiet, what diverges is not.
+# Colours of statuses: light for done, strong for runs that diverge.
 _STATUS = {
     "done": "#cfe3d4",
     "cone-left": "#D55E00",
@@ -303,7 +304,7 @@ _STATUS = {
 
 
 def order_figure(data: xarray.Dataset) -> Figure:
-    """Q, R and, where they are trained, the output weights v of at most four points."""
+    """Return Q, R and output weights v, if trained, of at most four points."""
     size = data["status"].size
     cases = []
     for index in np.unique(np.linspace(0, size - 1, min(4, size)).round().astype(int)):
@@ -328,7 +329,7 @@ def order_figure(data: xarray.Dataset) -> Figure:
 
 
 def values_of(data: xarray.Dataset, quantity: Quantity) -> Floats:
-    """Return the number of every point, in the shape of the grid."""
+    """Return a number of every point, in the shape of the grid."""
     alpha, error = data["alpha"], data[observables(data)[0]]
     time = str(error.dims[-1])
     errors = error.values.reshape(-1, data.sizes[time])
@@ -339,7 +340,7 @@ def values_of(data: xarray.Dataset, quantity: Quantity) -> Floats:
 
 
 def features_of(data: xarray.Dataset) -> xarray.Dataset:
-    """Return every number of every point, over the swept keys."""
+    """Return all features of every point, over the swept keys."""
     import xarray
 
     over = data["status"].dims
@@ -365,7 +366,7 @@ class _Colours:
         norm = LogNorm(*ends) if _spans_decades(values) else Normalize(*ends)
         import matplotlib
 
-        # without its lightest end, which paper does not show
+        # without the lightest colours, which are invisible on paper
         shades = matplotlib.colormaps["viridis"](np.linspace(0.0, 0.88, 256))
         self._map = ScalarMappable(norm, ListedColormap(shades))
 
@@ -375,7 +376,7 @@ class _Colours:
         return plots.colour(place, self._values.size)
 
     def explain(self, sheet: Sheet, name: str, label: str | Sequence[str] | None) -> None:
-        """Add a colour bar, or a legend where values are few or texts."""
+        """Add a colour bar, or a legend if values are few or texts."""
         name = label if isinstance(label, str) else name
         if self._scaled:
             sheet.figure.colorbar(self._map, ax=sheet.axes, label=name, shrink=0.85)
@@ -391,26 +392,26 @@ class _Colours:
 
 
 def _colour_key(data: xarray.Dataset) -> str:
-    """Return the key with most values, numbers before texts."""
+    """Return the key with most values; numeric keys come before texts."""
     return max(swept(data), key=lambda n: (data[n].dtype.kind in "fi", data.sizes[n]))
 
 
 def _map_keys(data: xarray.Dataset) -> list[str]:
-    """Return the two keys of a map, the one with most values to the right; one if there is one."""
+    """Return the two keys of a map, that with more values to the right; or the only key."""
     names = sorted(swept(data), key=lambda name: data.sizes[name])
     return [name for name in names if data.sizes[name] > 1][-2:] or names[-1:]
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """Panels to draw into, in a figure of their own or in axes of the caller.
+    """Panels of a figure, either its own or axes that the caller gave.
 
     Args:
-        figure: that of the axes.
-        axes: one for each panel.
-        places: the places of the panels among the other keys.
+        figure: the figure of the axes.
+        axes: the axes of each panel.
+        places: the positions of the panels along the other keys.
         data: the runs.
-        own: whether the figure was made for them.
+        own: True if the figure was made for the panels.
     """
 
     figure: Figure
@@ -421,7 +422,7 @@ class Sheet:
 
     @classmethod
     def of(cls, data: xarray.Dataset, others: list[str], given: Sequence[Axes] | None) -> Sheet:
-        """Return a panel for each combination of the other keys, thinned out if too many.
+        """Return panels for the combinations of the other keys, thinned out if too many.
 
         Raises:
             InputError: fewer axes are given than there are panels.
@@ -453,14 +454,14 @@ class Sheet:
         return cls(figure, flat[: len(chosen)], places, data, own=True)
 
     def panels(self) -> Iterator[tuple[Axes, dict[str, int]]]:
-        """Yield axes with the places that they show, and put these above them."""
+        """Yield axes with the positions that they show, and set these as titles."""
         for axis, places in zip(self.axes, self.places, strict=True):
             yield axis, places
             if places:
                 axis.set_title(setting(self.data, places), fontsize=9)
 
     def label(self, below: str, left: str) -> None:
-        """Say what the axes are: once in a figure of its own, else at each."""
+        """Label the axes, once in a figure of its own, else each of them."""
         if self.own:
             self.figure.supxlabel(below, fontsize=10)
             self.figure.supylabel(left, fontsize=10)
@@ -484,7 +485,7 @@ def _draw(
     logarithmic: bool,
     finite: Floats,
 ) -> Any:
-    """Return a map over two keys, or points over one."""
+    """Draw a map over two keys and return it, or points over one key."""
     from matplotlib.colors import LogNorm, Normalize
 
     if len(across) == 1:
@@ -504,20 +505,20 @@ def _draw(
 
 
 def _upright(data: xarray.Dataset, across: list[str], values: np.ndarray) -> np.ndarray:
-    """Return values in the order of the sweep with the key of the upward axis first."""
+    """Return values in the order of the sweep, with the upward key first."""
     first, second = (swept(data).index(name) for name in across)
     return values if first < second else values.T
 
 
 def _place(axis: Any, values: np.ndarray) -> Floats:
-    """Return where values stand on an axis, which is made logarithmic or labelled if needed."""
+    """Return the places of values on an axis; set its scale or its labels."""
     if values.dtype.kind not in "fi":
         axis.set_ticks(range(values.size), [value_text(value) for value in values])
         return np.arange(values.size, dtype=np.float64)
     if _spans_decades(values):
         axis._set_axes_scale("log")
     elif values.size <= _MOST_IN_LEGEND:
-        # few values are named, and nothing between them
+        # few values are labelled, without ticks between them
         axis.set_ticks(values, [value_text(value) for value in values])
     return values.astype(np.float64)
 
@@ -527,5 +528,5 @@ def _spans_decades(values: np.ndarray) -> bool:
 
 
 def _thin(count: int, most: int) -> list[int]:
-    """Return at most so many numbers below ``count``, evenly spread, with both ends."""
+    """Return at most ``most`` indices below ``count``, evenly spread, with both ends."""
     return sorted({round(place) for place in np.linspace(0, count - 1, min(count, most))})

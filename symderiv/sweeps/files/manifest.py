@@ -1,9 +1,9 @@
-"""The description of a sweep's store in its own ``zarr.json``, which carries a seal.
+"""The sealed description of a sweep's store, in its own ``zarr.json``.
 
-``zarr.json`` is the metadata of the Zarr group, with those of all arrays in it. Its attributes hold
-the study and, as one text, the keys, how points lie in chunks, and the SHA-256 of every file that
-no box has written (metadata and coordinates). The last attribute is the seal, the SHA-256 of all
-the rest. A copy lies in the folder ``.symderiv``: it takes the place of a damaged one.
+``zarr.json`` is the metadata of the Zarr group and of all arrays in it. Its attributes contain the
+study and, as one text, the keys, the arrangement of points in chunks, and the SHA-256 of every file
+that belongs to no box (metadata and coordinates). The last attribute is the seal, the SHA-256 of
+all the rest. A copy in the folder ``.symderiv`` replaces it if it is damaged.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.swept_keys import Axis, axis_names
 
 ROOT = "zarr.json"
-#: The folder of what is not Zarr's.
+#: The folder of symderiv's own files in a store.
 OWN = ".symderiv"
 _COPY = f"{OWN}/{ROOT}"
 _FORMAT = 2
 _MANIFEST = "symderiv_manifest"
-#: Fields of a manifest that are one text in the attributes.
+#: Fields of a manifest that are written as one text into the attributes.
 _HELD = ("keys", "box", "timed", "inner", "alpha", "versions", "files", "complete")
 
 
@@ -44,10 +44,10 @@ class DamagedError(InputError):
 
     Args:
         path: the store.
-        what: is damaged, and how.
+        what: the damaged part, and its damage.
 
     Attributes:
-        damage: the same in words, without what to do.
+        damage: the damage in words, without a remedy.
     """
 
     def __init__(self, path: Path, what: str) -> None:
@@ -57,19 +57,19 @@ class DamagedError(InputError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """The content of a store.
+    """The description of a store's content.
 
     Args:
-        study: its text.
+        study: the text of the study.
         keys: the swept keys with their values.
-        box, timed, inner: lengths of a box; axes that times depend on; what one point has, for
-            studies the numbers of times, students and teachers.
+        box, timed, inner: the lengths of a box; the axes on which times depend; the sizes of one
+            point, for studies the numbers of times, students and teachers.
         alpha: SHA-256 of the output times.
         versions: the versions of the programs that made the store.
         files: SHA-256 of metadata and coordinates, by their keys in the store.
         arrays: Zarr's metadata of all arrays.
-        attributes: those of the group.
-        complete: every box was written; none may be missing.
+        attributes: the attributes of the group.
+        complete: True if every box was written, so that a missing one is damage.
     """
 
     study: str
@@ -86,7 +86,7 @@ class Manifest:
 
     @classmethod
     def of(cls, study: str, layout: SweepLayout) -> Self:
-        """Return that of a store that is to be made, without files yet."""
+        """Return the manifest of a new store, without files yet."""
         versions = {"symderiv": __version__, "python": platform.python_version()}
         versions |= {name: version(name) for name in ("numpy", "numba", "zarr")}
         attributes = {
@@ -111,13 +111,13 @@ class Manifest:
 
     @cached_property
     def identity(self) -> str:
-        """A digest of the study and of the places of the points; every box of the store has it."""
+        """A digest of the study and of the arrangement of points, which every box repeats."""
         said = [self.study, self.keys, self.box, self.timed, self.inner, self.alpha]
         return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 
     @cached_property
     def layout(self) -> SweepLayout:
-        """The layout of the store, except the values of the output times."""
+        """The layout of the store, without the values of the output times."""
         axes = tuple(
             Axis(key, name, tuple(self.keys[key]))
             for key, name in zip(self.keys, axis_names(list(self.keys)), strict=True)
@@ -126,20 +126,20 @@ class Manifest:
         return SweepLayout(axes, np.empty(inner.times), tuple(self.timed), inner, tuple(self.box))
 
     def has_layout(self, layout: SweepLayout) -> bool:
-        """Return whether the store has the points of a layout at their places."""
+        """Return whether the store has a layout: the same points at the same places."""
         return self.identity == Manifest.of(self.study, layout).identity
 
     def with_files(self, files: dict[str, str], arrays: dict[str, Any]) -> Self:
-        """Return the same with more files."""
+        """Return the manifest with more files and arrays."""
         return replace(self, files=self.files | files, arrays=self.arrays | arrays)
 
     def wrong_files(self, path: Path) -> list[str]:
-        """Return keys of a store's metadata and coordinates that are not as they were written."""
+        """Return the keys of metadata and coordinates in a store that are damaged or missing."""
         return [key for key, digest in self.files.items() if not holds(path / key, digest)]
 
     @property
     def content(self) -> bytes:
-        """The bytes of ``zarr.json``."""
+        """The content of ``zarr.json`` in bytes."""
         own = {"format": _FORMAT, **{name: getattr(self, name) for name in _HELD}}
         group = {
             "zarr_format": 3,
@@ -154,12 +154,12 @@ class Manifest:
         return sealed(json.dumps(group, indent=1).encode(), "zarr.json")
 
     def is_saved(self, path: Path) -> bool:
-        """Return whether it is there, and its copy."""
+        """Return whether the manifest and its copy are on disk, undamaged."""
         digest = hashlib.sha256(self.content).hexdigest()
         return all(holds(path / name, digest) for name in (ROOT, _COPY))
 
     def save(self, path: Path) -> None:
-        """Write it, and its copy."""
+        """Write the manifest and its copy."""
         for name in (ROOT, _COPY):
             place_file(path / name, self.content)
 
@@ -174,7 +174,7 @@ def read_manifest(path: Path, *, copy: bool = False) -> Manifest:
 
     Args:
         path: the store.
-        copy: where the manifest is damaged, read its copy.
+        copy: True reads the copy if the manifest is damaged.
 
     Raises:
         InputError: the folder is not a store.
@@ -194,13 +194,13 @@ def read_manifest(path: Path, *, copy: bool = False) -> Manifest:
     if not manifests:
         raise DamagedError(path, f"of the description of the store: {ROOT} was changed or removed")
     if len({one.identity for one in manifests}) > 1:
-        # one is whole, but of another store
+        # one is undamaged, but belongs to another store
         manifests.sort(key=lambda one: len(one.wrong_files(path)))
     return manifests[0]
 
 
 def holds(file: Path, digest: str) -> bool:
-    """Return whether a file is there, with the content of this SHA-256."""
+    """Return whether a file exists and its content has this SHA-256."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() == digest
     except OSError:
@@ -208,7 +208,7 @@ def holds(file: Path, digest: str) -> bool:
 
 
 def _parsed(content: bytes) -> Manifest:
-    """Return the manifest in the bytes of a ``zarr.json``; ValueError if they are none."""
+    """Return the manifest in a ``zarr.json``'s bytes; raise ValueError if they hold none."""
     if not is_sealed(content):
         raise ValueError("no seal")
     group = json.loads(content)

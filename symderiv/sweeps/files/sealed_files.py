@@ -1,8 +1,8 @@
-"""The files of a Zarr store, each read only as the very bytes that were written.
+"""The files of a Zarr store, of which only verified content is read.
 
-The zarr library writes and reads through :class:`SealedFiles`: what it writes is placed at once and
-its digest noted, what it reads comes from a function that has verified it. A file that the store
-does not know, such as a foreign one, is not there for the library.
+The zarr library writes and reads through :class:`SealedFiles`: files that it writes are put in
+place atomically and their digests noted; content that it reads comes from a function that has
+verified it. The library does not see files that the store does not know.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from zarr.abc.store import ByteRequest
 from zarr.core.buffer import Buffer, BufferPrototype, default_buffer_prototype
 from zarr.storage import LocalStore
 
-#: Given the key of a file, its verified content; None if the store has no such file.
+#: A function from a file's key to its verified content; None if the store has no such file.
 Verified = Callable[[str], bytes | None]
 
 
 class SealedFiles(LocalStore):
-    """A folder as the zarr library sees it.
+    """A folder as the zarr library sees it, with verified content.
 
     Args:
         root: the folder.
-        verified: reads a file.
-        read_only: refuse to write.
+        verified: the function that reads and verifies a file.
+        read_only: True refuses to write.
 
     Attributes:
         written: SHA-256 of the files that were written, by their keys.
@@ -70,21 +70,21 @@ class SealedFiles(LocalStore):
         self.set_sync(key, value)
 
     def place(self, key: str, content: bytes) -> None:
-        """Write a file, and note its digest."""
+        """Write a file atomically, and note its digest."""
         place_file(self.root / key, content)
         self.written[key] = hashlib.sha256(content).hexdigest()
 
     def taken(self) -> dict[str, str]:
-        """Return the digests of what was written since this was last asked."""
+        """Return the digests of files written since the last call."""
         digests, self.written = self.written, {}
         return digests
 
 
 def place_file(path: Path, content: bytes) -> None:
-    """Give the file its content, at once: a reader or a kill never meets half of it.
+    """Write a file atomically: neither a reader nor a kill ever leaves half of it.
 
-    Nothing waits for the disk: what a loss of power leaves is found out by its checksum. For one
-    writer at a time.
+    Writes are not flushed to the disk: checksums reveal the damage of a power failure. There must
+    be one writer at a time.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.tmp")

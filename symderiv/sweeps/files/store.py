@@ -1,10 +1,10 @@
-"""One Zarr store for a sweep: swept keys are dimensions, a box of points is written whole.
+"""One Zarr store for a sweep: swept keys are dimensions, and boxes of points are written whole.
 
-Beside the arrays, which xarray opens as they are, ``.symderiv/boxes/N.json`` of every box that was
-written holds the SHA-256 of its part of every array, the statuses and what failed. ``zarr.json``
-(:mod:`symderiv.sweeps.files.manifest`) holds those of all other files. Whatever is read comes
-through :meth:`Store.content`, which verifies it: what is not as it was written is damage, what was
-never written is not there.
+Beside the arrays, which xarray can open, every box that was written has a file
+``.symderiv/boxes/N.json`` with the SHA-256 of its part of every array, the statuses and the
+failures. ``zarr.json`` (:mod:`symderiv.sweeps.files.manifest`) has the SHA-256 of all other files.
+Everything is read through :meth:`Store.content`, which verifies it: a file that differs from what
+was written is damaged, and one that was never written does not exist.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _MOST_ERRORS = 20
 
 
 class Store:
-    """A store as it is, which one process at a time may write to.
+    """The store of a sweep, to which one process at a time may write.
 
     Args:
         path: its folder.
-        manifest: what it says of itself.
+        manifest: its description.
     """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
@@ -56,7 +56,7 @@ class Store:
 
     @classmethod
     def create(cls, path: Path, study: str, layout: SweepLayout) -> Store:
-        """Make a new store, there whole or not at all; nothing must have its name.
+        """Make a new store, whole or not at all; nothing may exist at its path.
 
         Raises:
             InputError: the folder cannot be written to.
@@ -78,7 +78,7 @@ class Store:
 
     @classmethod
     def at(cls, path: Path) -> Store:
-        """Return the store of a folder, to be read; metadata and coordinates are verified.
+        """Return the store in a folder for reading; its metadata and coordinates are verified.
 
         Raises:
             InputError: there is no store, or it is damaged.
@@ -89,11 +89,11 @@ class Store:
         return store
 
     def mend(self, layout: SweepLayout, notice: Callable[[str], None]) -> None:
-        """Write damaged metadata and coordinates anew.
+        """Rewrite damaged metadata and coordinates.
 
         Args:
-            layout: that of the store, with the output times.
-            notice: called with one line for each.
+            layout: the layout of the store, with the output times.
+            notice: called with one line for each damaged file.
         """
         wrong = self.manifest.wrong_files(self.path)
         for key in wrong:
@@ -110,10 +110,10 @@ class Store:
     # reading ------------------------------------------------------------------------------------
 
     def content(self, key: str) -> bytes | None:
-        """Return the verified content of a file; None if it was never written.
+        """Return the verified content of a file, or None if it was never written.
 
         Raises:
-            DamagedError: it is not as it was written, or gone.
+            DamagedError: the file differs from what was written, or is missing.
         """
         if key == ROOT:
             return self.manifest.content
@@ -139,10 +139,10 @@ class Store:
         return content
 
     def record(self, box: Box) -> dict[str, Any] | None:
-        """Return the content of the box's own file; None if the box was never written.
+        """Return the content of a box's own file, or None if the box was never written.
 
         Raises:
-            DamagedError: the file is not as it was written, or gone.
+            DamagedError: the file differs from what was written, or is missing.
         """
         try:
             content = self._record(box).read_bytes()
@@ -159,10 +159,10 @@ class Store:
         raise self._damaged_box(box, "its record was changed")
 
     def read(self, box: Box) -> BoxResult | None:
-        """Return a box as it was written; None if it never was.
+        """Return the result of a box, or None if the box was never written.
 
         Raises:
-            DamagedError: not all of it is as it was written.
+            DamagedError: a part of it differs from what was written.
         """
         record = self.record(box)
         if record is None:
@@ -179,7 +179,7 @@ class Store:
         return BoxResult(arrays, {int(place): why for place, why in record["errors"].items()})
 
     def outcomes(self) -> tuple[Counter[str], dict[str, str]]:
-        """Return numbers of points by status, and why points failed, by label; some if many did."""
+        """Return the number of points by status, and some reasons of failures by label."""
         counts, errors = Counter[str](), dict[str, str]()
         for box in self.layout.boxes():
             record = self.record(box)
@@ -192,7 +192,7 @@ class Store:
         return counts, errors
 
     def dataset(self) -> xarray.Dataset:
-        """Return the store as a dataset; arrays are read, and verified, when they are used."""
+        """Return the store as a dataset, whose arrays are read and verified when they are used."""
         import xarray
 
         files = SealedFiles(self.path, self.content, read_only=True)
@@ -203,15 +203,15 @@ class Store:
     # writing ------------------------------------------------------------------------------------
 
     def write(self, box: Box, result: BoxResult) -> None:
-        """Write a box; it counts from the moment on when its own file is there.
+        """Write a box; it counts as written as soon as its own file exists.
 
         Raises:
-            SymderivError: the disk is full or fails; the box is as if it had never been written.
+            SymderivError: the disk is full or fails; the box then counts as never written.
         """
         try:
             if self.manifest.complete:
                 self._save(replace(self.manifest, complete=False))
-            # until it is whole again
+            # the box does not count until it is whole again
             self._record(box).unlink(missing_ok=True)
             digests = {}
             for name, values in sorted(result.arrays.items()):
@@ -239,12 +239,12 @@ class Store:
             ) from None
 
     def complete(self) -> None:
-        """Note that every box was written, so that one which is missing is damage."""
+        """Record that every box was written, so that a missing one is damage."""
         if not self.manifest.complete:
             self._save(replace(self.manifest, complete=True))
 
     def _made(self, name: str, values: np.ndarray) -> Array[Any]:
-        """Return the array of a variable; what only some rules have is made when first seen."""
+        """Return the array of a variable, which is made if only some learning rules have it."""
         if name not in self.manifest.arrays:
             make_array(self._files, self.layout, name, values.dtype.kind, values.shape[1:])
             self._take_files()
@@ -256,7 +256,7 @@ class Store:
         return self._arrays[name]
 
     def _take_files(self) -> None:
-        """Put metadata and coordinates that were written into the manifest."""
+        """Add metadata and coordinates that were written to the manifest."""
         files = self._files.taken()
         arrays = {
             key.rpartition("/")[0]: json.loads((self.path / key).read_bytes())
@@ -275,13 +275,13 @@ class Store:
         return self.path / OWN / "boxes" / f"{box.number}.json"
 
     def _chunk(self, box: Box, array: Array[Any]) -> str:
-        """Return the key of the chunk of an array that is the part of a box."""
+        """Return the key of the chunk in which an array holds a box."""
         place = [a // b for a, b in zip(box.start, self.layout.box, strict=True)]
         place += [0] * (array.ndim - len(place))
         return f"{array.basename}/c/{'/'.join(map(str, place))}"
 
     def _box_of(self, key: str) -> Box | None:
-        """Return the box of which a file is a chunk."""
+        """Return the box whose chunk a file is, or None if it is no chunk."""
         name, _, place = key.partition("/c/")
         if name not in self.manifest.arrays:
             return None

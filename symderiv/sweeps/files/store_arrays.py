@@ -1,7 +1,7 @@
-"""The arrays of a sweep's store: what they are called, their axes, types and codecs.
+"""The arrays of a sweep's store: names, axes, types and codecs.
 
 Texts and numbers are of types that Zarr 3 specifies. Every chunk ends with its CRC-32C, which any
-reader of Zarr verifies. What was not computed is not a number, -1 or an empty text.
+reader of Zarr verifies. Values that were not computed are NaN, -1 or an empty text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from symderiv.sweeps.layout import SweepLayout
 
 _HASH = "SHA-256 of what is integrated, files and all, 32 digits"
 
-#: By the kind of a type: its name in Zarr, and what a chunk is filled with.
+#: For each kind of type: its name in Zarr, and the fill value of chunks.
 _TYPES: dict[str, tuple[str, Any]] = {
     "f": ("float64", np.nan),
     "i": ("int64", -1),
@@ -31,7 +31,7 @@ _TYPES: dict[str, tuple[str, Any]] = {
 
 
 def make_arrays(files: SealedFiles, layout: SweepLayout) -> None:
-    """Make coordinates, and arrays without points of all that every rule has."""
+    """Make coordinates, and arrays without points for the variables that every rule has."""
     for name, (values, dimensions, attributes) in coordinates(layout).items():
         shape = values.shape
         array = _create(files, name, values.dtype.kind, shape, shape, dimensions, attributes)
@@ -47,7 +47,7 @@ _Coordinate = tuple[np.ndarray, tuple[str, ...], dict[str, Any]]
 
 
 def coordinates(layout: SweepLayout) -> dict[str, _Coordinate]:
-    """Return by name what is the same for all points."""
+    """Return by name the coordinates, which are the same for all points."""
     axes_stored: dict[str, _Coordinate] = {
         axis.name: (axis.coordinate(), (axis.name,), {"key": axis.key}) for axis in layout.axes
     }
@@ -61,17 +61,17 @@ def coordinates(layout: SweepLayout) -> dict[str, _Coordinate]:
 def make_array(
     files: SealedFiles, layout: SweepLayout, name: str, kind: str, inner: Sequence[int] = ()
 ) -> Array[Any]:
-    """Make an array of the grid's points, whose chunks are boxes.
+    """Make an array over the points of the grid, with one chunk per box.
 
     Args:
         files: the store.
         layout: the layout of the sweep.
         name: the name of the variable.
         kind: the kind of its type: "f", "i" or "U".
-        inner: lengths of the axes of one point, for axes that the layout does not know.
+        inner: lengths of the axes of one point, if the layout does not know them.
     """
     own = layout.dimensions(name)
-    if inner and len(own) != len(inner):  # of a rule that is not known here
+    if inner and len(own) != len(inner):  # a variable that only some learning rules have
         own = (layout.time, *(f"{name}_{n}" for n in range(1, len(inner))))
     lengths = [
         layout.sizes[axis] if axis in layout.sizes else inner[place]
@@ -103,17 +103,17 @@ def _create(
         chunks=chunk,
         dtype=type_name,
         fill_value=fill,
-        # fast enough not to be felt beside the integration
+        # compression that takes little time compared with the integration
         compressors=[BloscCodec(cname="lz4", clevel=1, shuffle="shuffle"), Crc32cCodec()],
         dimension_names=dimensions,
         attributes=attributes,
-        # a chunk that is missing is one that was never computed
+        # a missing chunk was never computed
         config={"write_empty_chunks": True},
         zarr_format=3,
     )
 
 
 def open_array(files: SealedFiles, name: str) -> Array[Any]:
-    """Open an existing array, to read and write it."""
+    """Open an existing array for reading and writing."""
     array = zarr.open_array(files, path=name, mode="r+", zarr_format=3)
     return array.with_config({"write_empty_chunks": True})

@@ -1,4 +1,4 @@
-"""One writer of a sweep's store at a time, from before the store is there to after it is moved."""
+"""The lock by which one process at a time writes a sweep's store, or makes or moves it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from symderiv.foundation.files import MACHINE
 
 @contextmanager
 def sole_writer(path: Path) -> Iterator[None]:
-    """Nobody else writes a store meanwhile, nor makes, widens or replaces it.
+    """Hold the lock of a store: no other process writes, makes, widens or replaces it.
 
-    The lock is a file beside the store, ``.NAME.lock``, and goes away in the end. One that a kill
-    left does no harm.
+    The lock is a file beside the store, ``.NAME.lock``, which is removed in the end. One that
+    remains after a kill does no harm.
 
     Raises:
-        InputError: somebody else writes, or the folder cannot be written to.
+        InputError: another process writes the store, or the folder cannot be written to.
     """
     lock = path.with_name(f".{path.name}.lock")
     made = [folder for folder in path.parents if not folder.exists()]
@@ -38,21 +38,21 @@ def sole_writer(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        # as long as the lock is held, the file of this name is the one that is locked
+        # while the lock is held, the file of this name is the locked one
         lock.unlink(missing_ok=True)
         file.close()
         for folder in made:
-            with suppress(OSError):  # something is in it
+            with suppress(OSError):  # the folder is not empty
                 folder.rmdir()
 
 
 def _locked(lock: Path) -> TextIO:
-    """Return the file of the lock, locked; BlockingIOError if another process has it."""
+    """Return the lock's file, locked; raise BlockingIOError if another process holds it."""
     while True:
         file = lock.open("a")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # whoever had it before has removed the file meanwhile
+            # the process that held it before has removed the file meanwhile
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
                     return file

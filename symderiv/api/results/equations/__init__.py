@@ -1,1 +1,1 @@
-"""Answers in formulas: derivations, proved means, exported modules, verdicts."""
+"""Results in formulas: derivations, proved means, exported modules, verdicts."""

@@ -48,7 +48,7 @@ class Ball(NamedTuple):
 def ball_arrays(
     names: Sequence[str], middles: Mapping[str, Sequence[str]], radii: Mapping[str, Sequence[float]]
 ) -> dict[str, np.ndarray]:
-    """Return arrays of balls, α first, from columns with the names of entries, as ``Q[1,2]``."""
+    """Return arrays of balls over time, from columns named as entries such as ``Q[1,2]``."""
     places: dict[str, list[tuple[tuple[int, ...], str]]] = {}
     for name in names:
         parts = _ENTRY.fullmatch(name)

@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from symderiv.system.traced_system import TracedSystem
 
 _LEAST_RADIUS, _MOST_RADIUS = 1e-200, 1e-3
-# One right-hand side takes so many derivatives at each step.
+# The largest number of order parameters, which is limited by the derivatives of a step.
 _MOST_ORDER_PARAMETERS = 60
-# Times at which a run in doubles tells what errors grow to.
+# Number of times at which the growth of errors is computed in doubles.
 _LOOKED_AT = 200
 _MOST_BITS_SHOWN = 120
-# A run that ends at an event is proved a little further, at most by this factor.
+# A run that ends at an event is proved a little further, by at most this factor.
 _BEYOND, _FURTHER = 1e-9, 1.01
 
 _Traced = TypeVar("_Traced", bound="TracedRates")
@@ -196,7 +196,7 @@ def _tends(limit: dict[str, Any] | None) -> str:
 
 
 def radius_of(radius: float | None, digits: int | None) -> float:
-    """Return the radius that balls must have.
+    """Return the largest radius that balls may have.
 
     Raises:
         InputError: Radius and digits are both given, or the radius is not between 1e-200 and 1e-3.
@@ -216,11 +216,11 @@ def radius_of(radius: float | None, digits: int | None) -> float:
 
 
 def traced_study(study: Study, initial: Start | None) -> TracedFlow:
-    """Return the equations of a study in exact numbers, before it is solved.
+    """Return the equations of a study in exact numbers; refuse those that have no proof.
 
     Raises:
         InputError: No order parameter moves, or the rates depend on more than the state.
-        NotYetError: The equations do not enclose, or there are too many order parameters.
+        NotYetError: The equations cannot be enclosed, or there are too many order parameters.
     """
     from symderiv.enclosures.traced_flow import TracedFlow
 
@@ -229,11 +229,11 @@ def traced_study(study: Study, initial: Start | None) -> TracedFlow:
 
 
 def traced_system(followed: FollowedSystem) -> TracedSystem:
-    """Return the equations of a system in exact numbers, before it is solved.
+    """Return the equations of a system in exact numbers; refuse those that have no proof.
 
     Raises:
         InputError: No order parameter moves.
-        NotYetError: The equations do not enclose, or there are too many order parameters.
+        NotYetError: The equations cannot be enclosed, or there are too many order parameters.
     """
     from symderiv.system.traced_system import TracedSystem
 
@@ -262,11 +262,11 @@ def enclosed_trajectory(
     """Return a run with its proved enclosure at its times; see :meth:`symderiv.Problem.solve`.
 
     Args:
-        run: In doubles.
-        traced: Its equations in exact numbers.
-        followed: What may be observed of it.
+        run: The run in doubles.
+        traced: The equations in exact numbers.
+        followed: The study with its start, which names the observables.
         radius: The largest radius of the balls.
-        progress: Told of the time reached.
+        progress: Called with the time reached.
 
     Raises:
         ToleranceError: The radius was not reached.
@@ -311,21 +311,21 @@ def enclosed_run(
     """Return the proved enclosure of a run at its times, and of its events.
 
     Args:
-        run: In doubles.
-        traced: Its equations in exact numbers.
-        readable: The names that its events contain.
+        run: The run in doubles.
+        traced: The equations in exact numbers.
+        readable: The names that conditions of events may contain.
         radius: The largest radius of the balls.
-        progress: Told of the time reached.
+        progress: Called with the time reached.
 
     Raises:
-        NotYetError: An event has a function that does not enclose.
+        NotYetError: A condition contains a function that cannot be enclosed.
         ToleranceError: The radius was not reached.
     """
     from symderiv.enclosures.proof_record import record_of
     from symderiv.enclosures.proved_run import enclosed
     from symderiv.integrate.events.conditions import Condition
 
-    # of an end of a plateau that the run in doubles does not show there is no condition
+    # there is no condition for an end of a plateau that the run in doubles does not show
     gaps = [
         (each, traced.gap(Condition(each.condition, readable)) if each.condition else None)
         for each in run.events
@@ -348,7 +348,7 @@ def enclosed_run(
 
 
 def _events_of(run: Trajectory | SystemRun, enclosure: Enclosure) -> dict[str, str]:
-    """Return what files say of the events of a run that was proved; nothing without events."""
+    """Return the attribute of a proved run's file that holds its events, if it has any."""
     pairs = zip(run.events, enclosure.events, strict=True)
     events = LocatedEvents(_proved(*each) for each in pairs)
     return {"events": events.to_text()} if events else {}
@@ -375,26 +375,26 @@ def coq_source(study: Study) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name of letters and digits: ``Q[1,2]`` is ``Q_1_2``."""
+    """Return a name in letters and digits: ``Q[1,2]`` becomes ``Q_1_2``."""
     return name.replace("[", "_").replace(",", "_").replace("]", "")
 
 
 def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:
-    """Return an event with what is proved of its time."""
+    """Return an event with the proved bounds of its time."""
     ends = {name: enclosed[name] for name in ("verdict", "begin", "end")}
     if enclosed["verdict"] == "never":
         return {**event, **ends, "alpha": None, "error_bound": None, "derivatives": {}}
     if enclosed["begin"] is None:
         return {**event, **ends, "reason": enclosed["reason"]}
     begin, end = float(enclosed["begin"]), float(enclosed["end"])
-    # the middle, if a time in doubles is outside or was not found
+    # the middle of the bounds, if the time in doubles is outside of them or was not found
     time = event.time if begin <= event.time <= end else (begin + end) / 2
     error = float(np.nextafter(max(end - time, time - begin), np.inf)) + np.spacing(time)
     return {**event, **ends, "alpha": time, "error_bound": error}
 
 
 def _no_level(run: Trajectory | SystemRun) -> str:
-    """Return why there is no condition for an end of a plateau."""
+    """Return why an end of a plateau has no condition."""
     return (
         f"the run in doubles has no such end of a plateau up to alpha = {run.alpha[-1]:g}, so that "
         "no level of the error is known to prove it at; a later end may show one"
@@ -402,7 +402,7 @@ def _no_level(run: Trajectory | SystemRun) -> str:
 
 
 def _growth(traced: TracedRates, end: float) -> float:
-    """Return by how much errors grow, by a run in doubles."""
+    """Return the factor by which errors grow, from a run in doubles."""
     from symderiv.enclosures.proved_run import amplification
     from symderiv.enclosures.slopes_in_doubles import slopes_in_doubles
 
@@ -481,12 +481,12 @@ def _observed(tape: Any, regions: Sequence[StateSet]) -> list[list[arb]]:
 
 
 def _limit(reached: Attraction, seen: Callable[[StateSet], dict[str, Any]]) -> dict[str, Any]:
-    """Return what the run tends to, in numbers that everything shows."""
+    """Return the state that a run approaches and the rate of approach, in plain numbers."""
     return {**seen(reached.point), "rate": float(np.nextafter(float(reached.rate), 0.0))}
 
 
 def _decimal(ball: arb, spare: int = 3) -> str:
-    """Return the middle of a ball, with some digits more than its radius leaves."""
+    """Return the middle of a ball in decimals, with a few digits beyond its radius."""
     size = float(abs(ball.mid()))
     if size == 0.0:
         return "0"
@@ -496,7 +496,7 @@ def _decimal(ball: arb, spare: int = 3) -> str:
 
 
 def _radius(ball: arb) -> float:
-    """Return a bound on the distance of the exact value from the decimal that is shown."""
+    """Return a bound on the distance of the exact value from the decimals shown."""
     from flint import arb
 
     distance = abs(ball - arb(_decimal(ball))).upper()
@@ -504,7 +504,7 @@ def _radius(ball: arb) -> float:
 
 
 def _end(crossing: Crossing, side: int) -> str | None:
-    """Return a decimal not after (-1), or not before (1), a crossing."""
+    """Return a decimal number not after (side = -1), or not before (side = 1), a crossing."""
     from flint import arb
 
     if crossing.begin is None or crossing.end is None:
@@ -524,7 +524,7 @@ def _differences(
     names: Sequence[str],
     columns: Sequence[Sequence[arb]],
 ) -> dict[str, float]:
-    """Return how far values in doubles are from the exact ones, at most, and on their scales."""
+    """Return the largest distances of doubles from exact values, absolute and on their scales."""
     curves, largest, relative = dict(run.columns()), 0.0, 0.0
     for n, column in enumerate(columns):
         balls = dict(zip(names, column, strict=True))

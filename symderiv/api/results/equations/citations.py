@@ -1,7 +1,7 @@
 """The sources of a run, a problem or a claim, as BibTeX.
 
-Which entry belongs to which input model, activation, learning rule and paper is said by
-``citations.toml`` beside this module; entries are those of the bibliography.
+The file ``citations.toml`` beside this module assigns entries of the bibliography to input models,
+activations, learning rules and papers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Citation(Answer):
     _first = ("keys",)
 
     def to_bibtex(self) -> str:
-        """Return the entries."""
+        """Return the entries as BibTeX."""
         return self.to_text()
 
 
@@ -51,9 +51,9 @@ _OWN: Final = """@software{symderiv,
   license = {BSD-3-Clause}
 }
 """
-#: So many claims are named in a reason.
+#: The largest number of claims that are named in a reason.
 _SHOWN: Final = 6
-#: A paper that has no entry: own papers, and notes that were not published.
+#: The entry of a paper that the bibliography lacks: a user's paper, or unpublished notes.
 _PAPER: Final = "@misc{KEY,\n  title = {{TITLE}}\n}"
 _CODE: Final = """@misc{KEY,
   title = {{ADDRESS}},
@@ -93,7 +93,7 @@ def cited(what: str | PathLike[str], equation: str | None = None) -> Citation:
 
 
 def citation_of(study: Study) -> Citation:
-    """Return the sources of a study: its means, inputs, layers, learning rule, and the program."""
+    """Return the sources of a study's means, inputs, layers and learning rule, and the program."""
     data = _data()
     reasons: dict[str, str] = {}
 
@@ -115,8 +115,7 @@ def citation_of(study: Study) -> Citation:
 
 
 def citation_of_claims(chosen: Iterable[tuple[str, str | None]]) -> Citation:
-    """Return the sources of claims: their papers, and those of claims that they use, directly or
-    not.
+    """Return the sources of claims and of those that they use, directly or not.
 
     Args:
         chosen: names of papers of the library, each with an equation, the name of a claim, or
@@ -177,7 +176,7 @@ def _told(claims: Iterable[tuple[Paper, Claim]]) -> Iterator[tuple[Paper, Claim,
 
 
 def _used(claims: Mapping[tuple[str, str], Any]) -> Iterator[tuple[Paper, Claim, str]]:
-    """Yield the claims that these use, directly or not."""
+    """Yield the claims that given ones use, directly or not."""
     from symderiv_ledger.claims.claim_graph import targets
     from symderiv_ledger.papers.known_papers import paper
 
@@ -194,7 +193,7 @@ def _used(claims: Mapping[tuple[str, str], Any]) -> Iterator[tuple[Paper, Claim,
 
 
 def _source(home: Paper, claim: Claim) -> tuple[str, str]:
-    """Key and entry of where a claim is printed."""
+    """Return key and entry of the source in which a claim is printed."""
     printed = home.printed.get(claim.equation)
     if printed is not None and printed.code is not None:
         return _repository(printed.code)
@@ -212,7 +211,7 @@ def _repository(code: Code) -> tuple[str, str]:
 
 @cache
 def _data() -> dict[str, Any]:
-    """Return the sources in ``citations.toml``, with those that the records of keys name."""
+    """Return the sources in ``citations.toml``, and those that the records of keys name."""
     file = resources.files("symderiv.api.results.equations").joinpath("citations.toml")
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     records = {f"{table}.{key}": record for table, key, record in all_records()}
@@ -231,7 +230,7 @@ def _entries() -> dict[str, str]:
 
 
 def _bibliography() -> str:
-    """Find the file beside an installed package, or else in the folder of documents."""
+    """Find the bibliography beside an installed package, or else in the folder ``docs``."""
     installed = resources.files("symderiv").joinpath("bibliography.bib")
     if installed.is_file():
         return installed.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The times of the ends of a proved run's plateau, and the unstable fixed point it passes there."""
+"""The end of a proved run's plateau, and the unstable fixed point that it passes there."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from symderiv.integrate.events.located_events import LocatedEvent
     from symderiv.precision.balls.operations import Operations
 
-#: The middles and radii of what is observed over a set of states, by name.
+#: A function from a set of states to middles and radii of the observables, by name.
 Seen = Callable[["StateSet"], dict[str, Any]]
 
-# Decimals of times have fewer digits, so that their sums are exact.
+# More digits than decimals of times have, so that their sums are exact.
 _EXACT = Context(prec=1000)
 
 
 def departure_of(
     run: EnclosedRun, rates: Operations, events: Iterable[tuple[LocatedEvent, Mapping[str, Any]]]
 ) -> Departure | None:
-    """Return both ends of the plateau, or None where one is not proved.
+    """Return the proved ends of the plateau and the point passed; None if an end is not proved.
 
     Args:
-        run: Proved.
-        rates: The rates of its state.
-        events: The events of the run in doubles, each with what is proved of it.
+        run: The proved run.
+        rates: The rates of the state, as operations.
+        events: The events of the run in doubles, each with the proved bounds of its time.
     """
     from flint import arb
 
@@ -48,11 +48,11 @@ def departure_of(
 
 
 def shown(departure: Departure, seen: Seen) -> dict[str, Any]:
-    """Return a departure in numbers that everything shows.
+    """Return the record of a departure in plain numbers.
 
     Args:
-        departure: Proved.
-        seen: What is observed over a set of states.
+        departure: The proved departure.
+        seen: A function from a set of states to the observables.
     """
     least, most = departure.length
     half = Decimal("0.5")
@@ -67,7 +67,7 @@ def shown(departure: Departure, seen: Seen) -> dict[str, Any]:
 
 
 def told(departure: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows of a summary."""
+    """Return the rows of a summary about a departure."""
     length, passes = departure["length"], departure["passes"]
     rows = [("leaves its plateau", f"between alpha = {' and '.join(departure['left'])}")]
     rows.append(("length of the plateau", f"{length.mid} with radius {float(length.rad):.1e}"))

@@ -1,4 +1,4 @@
-"""The derivation of the learning dynamics, and the solver modules that are written from it."""
+"""The derivation of the learning dynamics, and solver modules written from it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LearningDerivation(Shown):
     derivation: Derivation
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the formulas, the title and one entry per section."""
+        """Return the formulas, the title and an entry for each section."""
         formulas = {"activation": self.activation, "teacher_activation": self.teacher_activation}
         return {**formulas, **self.derivation.to_json()}
 
@@ -90,7 +90,7 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
 
 
 def _rates_told(study: Study) -> Sequence[Section]:
-    """Return the sections on what changes rates only, which need SymPy."""
+    """Return the sections on keys that change rates only."""
     if not study.rule_keys:
         return ()
     from symderiv.learning.narration.rates_told import told_of
@@ -175,7 +175,7 @@ def module_of(
 
 
 def _summary(record: Mapping[str, Any]) -> Summary:
-    """Return what is shown of a module."""
+    """Return the summary of a module."""
     rows = [
         ("module", record["path"]),
         ("sha256", record["sha256"]),
@@ -190,7 +190,7 @@ def _summary(record: Mapping[str, Any]) -> Summary:
 
 
 def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str, str]:
-    """Return the readable module, with an example where it has numbers, and the fast one."""
+    """Return the readable module, with an example if the study allows one, and the fast one."""
     from symderiv.checking.recipes import solver_text
     from symderiv.integrate.rules.solving import rule_of_study
 
@@ -201,7 +201,7 @@ def _module_texts(study: Study, name: str, tolerance: float | None) -> tuple[str
 
 
 def _with_example(text: str, study: Study, rule: LearningRule) -> str:
-    """Return the module with an example at its end, where the study has numbers for one."""
+    """Return the module with an example at its end, if the study has numbers for one."""
     from symderiv_codegen import with_example
 
     from symderiv.api.results.equations.exports import example_of
@@ -217,18 +217,18 @@ def _with_example(text: str, study: Study, rule: LearningRule) -> str:
 
 
 def _digest(path: str, text: str) -> str:
-    """Return the SHA-256 of a file; of the text if it was not written."""
+    """Return the SHA-256 of a file, or of the text if no file was written."""
     content = Path(path).read_bytes() if path else text.encode()
     return hashlib.sha256(content).hexdigest()
 
 
 class CheckedIn(Answer):
-    """The modules of the package: where they are, which differ from their derivation.
+    """The modules that come with the package, and those that differ from their derivation.
 
     Args:
-        directory: Where they are.
-        modules, differing: Their names, and those of the ones that differ or differed.
-        compared: Whether they were only compared.
+        directory: The folder of the modules.
+        modules, differing: The names of the modules, and of those that differ or differed.
+        compared: True if they were compared only, not rewritten.
     """
 
     _title = "Checked-in solver modules"
@@ -244,7 +244,7 @@ class CheckedIn(Answer):
         self._compared = compared
 
     def failure(self) -> str | None:
-        """Return which compared modules differ, and what to do; None if all agree."""
+        """Return which compared modules differ, and the remedy; None if all agree."""
         differing = ", ".join(self._record["differing"])
         if not (self._compared and differing):
             return None
@@ -255,7 +255,7 @@ class CheckedIn(Answer):
 
 
 def _checked(tolerance: float | None) -> float | None:
-    """Return the tolerance, if it makes sense."""
+    """Return the tolerance; refuse one that is not between 0 and 1."""
     if tolerance is not None and not 0 < tolerance < 1:
         raise InputError(
             f"{tolerance:g}: choose a number between 0 and 1, like 1e-8", argument="tolerance"
@@ -264,7 +264,7 @@ def _checked(tolerance: float | None) -> float | None:
 
 
 def _accuracy(text: str) -> dict[str, str | float]:
-    """Return the accuracy of a module's activations, as it states it; nothing if they are exact."""
+    """Return the accuracy that a module states for its activations; nothing if they are exact."""
     accuracy: dict[str, str | float] = {}
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
@@ -284,6 +284,6 @@ def _accuracy_line(accuracy: dict[str, str | float]) -> str:
 
 
 def _functions(text: str) -> list[str]:
-    """Return names of the public functions of a module, in the order of its text."""
+    """Return the names of a module's public functions, in the order of its text."""
     functions = (node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
     return [name for name in functions if not name.startswith("_")]

@@ -1,4 +1,4 @@
-"""The equation of one order parameter, with the mean of every product that stands in it."""
+"""The equation of one order parameter, with all means that occur in it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from symderiv.learning.narration.learning_latex import latex
 from symderiv.problem.initial import Initial
 from symderiv.problem.study import Study
 
-#: What stands in equations: the short names of its definitions, and their indices.
+#: Symbols in equations, with the short names of their definitions and the indices of these.
 _DEFINED = {
     "A": ("A", (s.i, s.j)),
     "B": ("B", (s.i, s.n)),
@@ -35,7 +35,7 @@ _SYMMETRIC = ("Q", "T", "Gamma")
 _ORDERS = {"I_2": (0, 0), "I_4": (1, 1, 0, 0)}
 _INDICES: dict[str, tuple[Any, ...]] = {"Q": (s.i, s.j), "R": (s.i, s.n), "v": (s.i,)}
 
-#: One factor of a mean: teacher or not, order of the derivative, number of the unit.
+#: One factor of a mean: whether of a teacher, order of the derivative, number of the unit.
 _Factor = tuple[bool, int, int]
 
 
@@ -44,7 +44,7 @@ class ExplainedMean:
     """A mean of products of activations.
 
     Args:
-        name: As it stands in the equation, in LaTeX.
+        name: The mean as it occurs in the equation, in LaTeX.
         value: The value at the state.
         closed_form: The closed form in the overlaps Q11, R12, T22, …; None if it has none.
     """
@@ -60,12 +60,12 @@ class Explanation(Shown):
 
     Attributes:
         name: The name of the order parameter, as ``"Q[1,2]"``.
-        equation: Its derivative by α, or the error, as a SymPy expression with sums over units
-            written out; units are counted from 0.
-        definitions: The entries of A, B and Γ in it.
-        means: All means in these, by their SymPy expressions.
-        value: The value of the rate or error at the state; one number per eigenvalue where the
-            equation is that of each eigenvalue.
+        equation: The order parameter's derivative by α, or the error, as a SymPy expression with
+            sums over units written out; units are counted from 0.
+        definitions: The entries of A, B and Γ that occur in it.
+        means: All means in these, by SymPy expression.
+        value: The value of the rate or error at the state; one number per eigenvalue if the
+            equation holds for each eigenvalue.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Explanation(Shown):
     value: np.ndarray
 
     def to_dict(self) -> dict[str, Any]:
-        """Return LaTeX of the equation and of its definitions, values and closed forms of means."""
+        """Return LaTeX of the equation and definitions, with values and closed forms of means."""
         return {
             "name": self.name,
             "equation": f"{self.left} = {_shown(self.equation)}",
@@ -145,13 +145,13 @@ def explained(study: Study, name: str, start: Initial) -> Explanation:
 
 
 def _left(text: str, place: tuple[int, ...]) -> str:
-    """Return the left side with the numbers of units in place of its letters."""
+    """Return the left side of an equation with numbers of units in place of its indices."""
     numbers = "".join(str(each + 1) for each in place)
     return re.sub(r"_\{(k,)?i[jn]?\}", lambda found: f"_{{{found[1] or ''}{numbers}}}", text)
 
 
 def _written_out(expression: sp.Expr, chosen: Mapping[Any, Any], sizes: Mapping[Any, int]) -> Any:
-    """Return an expression with sums over units as sums of terms, and free indices as numbers."""
+    """Return an expression with sums over units written out and free indices replaced."""
     if isinstance(expression, sp.Sum):
         *further, (index, low, high) = expression.limits
         if set(high.free_symbols) & set(sizes):
@@ -169,7 +169,7 @@ def _written_out(expression: sp.Expr, chosen: Mapping[Any, Any], sizes: Mapping[
         return chosen.get(expression, expression)
     parts = [_written_out(each, chosen, sizes) for each in expression.args]
     if str(expression.func) in _ORDERS:
-        # factors of one kind in one order, so that equal means are one
+        # factors of one kind are sorted, so that equal means are identical
         half = len(parts) // 2
         parts = sorted(parts[:half], key=str) + sorted(parts[half:], key=str)
         parts = sorted(parts, key=str) if half == 1 else parts
@@ -179,7 +179,7 @@ def _written_out(expression: sp.Expr, chosen: Mapping[Any, Any], sizes: Mapping[
 def _definitions(
     equation: sp.Expr, equations: Equations, sizes: Mapping[Any, int]
 ) -> Iterator[tuple[sp.Expr, sp.Expr]]:
-    """Yield the entries of A, B and Γ in an equation with what they are."""
+    """Yield the entries of A, B and Γ in an equation with their definitions."""
     entries = sorted(equation.atoms(sp.Indexed), key=str)
     for entry in entries:
         short, indices = _DEFINED.get(str(entry.base.label), ("", ()))
@@ -201,7 +201,7 @@ def _factors(mean: sp.Expr) -> list[_Factor]:
     """Return the factors of a mean of activations.
 
     Raises:
-        NotYetError: It contains something else.
+        NotYetError: The mean contains other functions than activations.
     """
     if str(mean.func) in _ORDERS:
         pairs = list(zip(_ORDERS[str(mean.func)], mean.args, strict=True))
@@ -262,7 +262,7 @@ def _overlap(a: tuple[bool, int], b: tuple[bool, int]) -> str:
 
 
 def _value(rates: Rates, letter: str, place: tuple[int, ...], equation: sp.Expr) -> np.ndarray:
-    """Return the rate of an entry: of each eigenvalue, if its equation is that of one of them."""
+    """Return the rate of an entry, per eigenvalue if its equation holds for each eigenvalue."""
     if letter == "generalization_error":
         return np.array(rates.generalization_error)
     modes = {"Q": rates.d_student_overlap, "R": rates.d_cross_overlap}
@@ -272,7 +272,7 @@ def _value(rates: Rates, letter: str, place: tuple[int, ...], equation: sp.Expr)
 
 
 def _shown(expression: sp.Expr) -> str:
-    """Return LaTeX in the letters of the field; units are counted from 1."""
+    """Return LaTeX with the usual symbols; units are counted from 1."""
     return str(latex(expression.replace(lambda part: isinstance(part, sp.Indexed), _counted)))
 
 

@@ -1,4 +1,4 @@
-"""Derived equations as source in other languages."""
+"""Derived equations as source code in other languages."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
 MOST_NUMBERS = 400
-"""The most numbers in an example of an exported file; a larger example has isotropic inputs."""
-# Of a source, in its short form.
+"""The largest number of numbers in an example; a larger example gets isotropic inputs."""
+# Lines of a source that its short form shows.
 _MOST_LINES = 5
 MOST_TIME = 10.0
 """The longest time of an example."""
 
 
 class Export(Answer):
-    """An exported source.
+    """Exported source code.
 
     Attributes:
         to: the language.
@@ -59,7 +59,7 @@ class Export(Answer):
         return starred(self._source) if self.to == "latex" else None
 
     def _repr_html_(self) -> str | None:  # type: ignore[override]
-        # None lets a notebook typeset the LaTeX instead
+        # with None a notebook typesets the LaTeX instead
         if self.to == "latex":
             return None
         from symderiv.foundation.documents.html_writer import fragment
@@ -89,12 +89,12 @@ def export_of(
     """Return the right-hand side, the error and an example with the numbers of a study.
 
     Args:
-        study: its activations, rule, rates and start.
+        study: the study, with its activations, rule, rates and start.
         to: one of :data:`symderiv.foundation.languages.LANGUAGES`.
         output: the file; None writes nothing.
         tolerance: bound on the error of an activation without closed means; None for 1e-8.
         force: replace a file that symderiv did not write.
-        inputs: files that are not replaced.
+        inputs: files that must not be replaced.
         fragment: options for LaTeX only, see
             :func:`symderiv.api.results.equations.latex_fragments.latex_fragment`.
 
@@ -134,7 +134,7 @@ def export_of(
 
 
 def written_source(to: str, source: str, target: Output | None) -> Export:
-    """Return a source and, if there is a file for it, the file."""
+    """Return source code as a result, and write it to its file if there is one."""
     if target is not None:
         target.write_text(source)
     record: dict[str, Any] = {
@@ -148,7 +148,7 @@ def written_source(to: str, source: str, target: Output | None) -> Export:
 
 
 def _stated(study: Study) -> tuple[str, str, LearningRule]:
-    """Return the activations and the rule that a program is derived from."""
+    """Return the activations and the learning rule from which a program is derived."""
     from symderiv.integrate.rules.solving import rule_of_study
 
     for key in ("task", *keys_acting("time")):
@@ -160,9 +160,9 @@ def _stated(study: Study) -> tuple[str, str, LearningRule]:
 
 
 def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
-    """Return the study's own start and numbers, to twelve digits.
+    """Return an example with the study's own start and numbers, to twelve digits.
 
-    Rates are those at which single examples do what its batches and its momentum do.
+    Batches and momentum are replaced by equivalent rates of single examples.
     """
     from symderiv_codegen import Example
 
@@ -200,7 +200,7 @@ def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
 
 
 def _of_rule(study: Study, names: Sequence[str], plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers of plain descent and of the rule, by the names of fields."""
+    """Return the numbers of plain descent and of the learning rule, by name of field."""
     from symderiv.integrate.rules.phases import equivalent_factors
     from symderiv.integrate.rules.rule_run import begun_overlaps
     from symderiv.learning.derivation.rule_equations import equations_of
@@ -236,7 +236,7 @@ def _numbers(study: Study, state: State) -> dict[str, Any]:
 
 
 def _isotropic(own: Mapping[str, Any], state: State) -> dict[str, Any]:
-    """Return the same covariances of fields at isotropic inputs."""
+    """Return the numbers with the same covariances of fields, for isotropic inputs."""
     return {
         **own,
         "student_overlap": state.Q[..., None],

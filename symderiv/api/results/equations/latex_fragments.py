@@ -1,4 +1,4 @@
-"""Equations of a study as LaTeX fragments: chosen ones, labelled, in the letters of a paper."""
+"""Chosen equations of a study as labelled LaTeX fragments, in the notation of a paper."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class _Notation:
     """The notation of a paper; see "Conventions" in the manual.
 
     Attributes:
-        letters: for each letter of ours a pattern with {} for its indices.
-        indices: for each index of ours, theirs.
-        words: further replacements.
-        unit_weights: output weights are 1 and not written.
+        letters: for each of our letters a pattern with {} for its indices.
+        indices: the paper's index for each of our indices.
+        words: further replacements of text.
+        unit_weights: True if output weights are 1 and not written.
     """
 
     letters: Mapping[str, str]
@@ -75,17 +75,17 @@ def latex_fragment(
     """Return an ``align`` block for a paper; it needs amsmath only.
 
     Args:
-        study: what is learned.
-        equations: names of those that are wanted, in this order (dQ, dR, error, A, …, all of
-            ``Equations.names``); all when left out.
+        study: the study.
+        equations: names of the equations that are wanted, in this order (dQ, dR, error, A, …, any
+            of ``Equations.names``); all when left out.
         labels: a prefix: every numbered equation gets ``\\label{prefix:name}``.
         numbering: "all", "none", or "rates": time derivatives and the error only.
         notation: "symderiv", or that of a paper for isotropic inputs: "saad-solla", "goldt",
             "worschech".
-        integrals: "folded": by their names and definitions; "written": in covariances.
+        integrals: "folded" gives integrals by names with definitions, "written" in covariances.
 
     Raises:
-        InputError: an argument is not acceptable, or the notation cannot say this study.
+        InputError: an argument is not acceptable, or the notation does not suffice for this study.
     """
     from symderiv.api.results.equations.shown_equations import equations_of, named
 
@@ -133,7 +133,7 @@ def _written(study: Study, known: Mapping[str, object]) -> dict[str, tuple[str, 
 
 
 def _speller(study: Study, notation: str) -> Callable[[str], str]:
-    """Return a function that translates our LaTeX to that of a paper."""
+    """Return a function that translates our LaTeX to the notation of a paper."""
     if notation == "symderiv":
         return lambda text: text
     paper = _PAPERS[notation]
@@ -162,7 +162,7 @@ def _speller(study: Study, notation: str) -> Callable[[str], str]:
         theirs = "".join(paper.indices.get(index, index) for index in indices)
         pattern = paper.letters.get(letter, letter + "_{{{}}}")
         written = pattern.format(theirs)
-        # TeX refuses a second superscript
+        # brackets, because TeX refuses a second superscript
         return rf"\left({written}\right){power}" if power and "^" in written else written + power
 
     def spelled(text: str) -> str:

@@ -45,9 +45,7 @@ class Rates(Shown):
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return nested lists under the names of the attributes; entries of ``further`` get a d in
-        front of their names.
-        """
+        """Return nested lists by name of attribute; entries of ``further`` get the prefix d."""
         present = {name: value for name, value in vars(self).items() if value is not None}
         present |= {f"d{name}": value for name, value in present.pop("further").items()}
         return {name: np.asarray(value).tolist() for name, value in present.items()}
@@ -60,7 +58,7 @@ class Rates(Shown):
 
 
 def rates_at(study: Study, start: Initial) -> Rates:
-    """Return the right-hand side at the state of a start, as the integration uses it."""
+    """Return the right-hand side at the initial state of a run, as the integration uses it."""
     flow, state = flow_at(study, start), start.state
     fields = flow.packing("state").views(slope_at(flow)(flow.begin))
     variance = state.weight * state.eigenvalue
@@ -81,4 +79,4 @@ def rates_at(study: Study, start: Initial) -> Rates:
 
 
 _NAMED = ("Q", "R", "v", "b", "P", "W", "C")
-"""Order parameters whose rates have an attribute of their own."""
+"""Order parameters whose rates are attributes; all others are in ``further``."""

@@ -1,4 +1,4 @@
-"""The order-parameter equations of a problem, to be read, copied into a paper, or shown."""
+"""The order-parameter equations of a problem, as shown, and as copied into a paper."""
 
 from __future__ import annotations
 
@@ -94,17 +94,17 @@ class Equations(Shown):
         return Part(self.title, (*shown, Paragraph("where"), *below))
 
     def to_text(self, width: int = 88) -> str:
-        """Unicode text for a terminal of ``width`` columns."""
+        """Return Unicode text for a terminal of ``width`` columns."""
         return text(self._document(), width)
 
     def to_latex(self) -> str:
         """Return an ``align`` block for a paper, which needs amsmath only."""
         numbered = [(each.left, each.right, "") for each in self.equations]
-        # definitions carry no number
+        # definitions have no number
         return align([*numbered, *((each.left, each.right, None) for each in self.definitions)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return title, and left and right sides as LaTeX."""
+        """Return the title, and the left and right sides as LaTeX."""
         return {
             "title": self.title,
             "equations": [{"left": e.left, "right": e.right} for e in self.equations],
@@ -123,7 +123,7 @@ class Equations(Shown):
 
 
 def named(equations: Iterable[Equation]) -> dict[str, Equation]:
-    """Equations by short names: dQ, dR, dv, error, A, B, Gamma, I2, I4, g, …"""
+    """Return equations by short name: dQ, dR, dv, error, A, B, Gamma, I2, I4, g, …"""
     by_name: dict[str, Equation] = {}
     for each in equations:
         left = each.left
@@ -141,7 +141,7 @@ def named(equations: Iterable[Equation]) -> dict[str, Equation]:
 
 
 def equations_of(study: Study) -> Equations:
-    """Return the equations of a study: terms whose rate is zero are left out."""
+    """Return the equations of a study, without terms whose rate is zero."""
     from symderiv.problem.rule_of import rule_of
 
     training = study.training
@@ -171,7 +171,7 @@ def equations_of(study: Study) -> Equations:
 
 
 class _Terms(NamedTuple):
-    """The parts of a study that decide which terms its equations have."""
+    """The properties of a study that determine which terms its equations have."""
 
     student: str
     teacher: str
@@ -208,7 +208,7 @@ def _equations(terms: _Terms) -> Equations:
 
 
 def _reducer(terms: _Terms, rule: LearningRule) -> Callable[[sp.Expr], sp.Expr]:
-    """Return a function that leaves out missing terms."""
+    """Return a function that removes terms from expressions that a study does not have."""
     from symderiv.learning.derivation import symbols as s
 
     present = {s.sigma: terms.noisy, s.kappa: terms.decays, s.kappa_v: terms.second_layer_decays}
@@ -233,7 +233,7 @@ def _equation(left: str, value: sp.Expr) -> Equation:
 def _motion(
     terms: _Terms, derived: Any, reduced: Callable[[sp.Expr], sp.Expr]
 ) -> Iterator[Equation]:
-    """Yield how order parameters move, and the generalisation error."""
+    """Yield the equations of motion of the order parameters, and the generalisation error."""
     from symderiv.learning.derivation import symbols as s
     from symderiv.learning.derivation.mean_factors import with_integral_names
     from symderiv.learning.narration.learning_latex import latex
@@ -256,7 +256,7 @@ def _motion(
 def _definitions(
     terms: _Terms, derived: Any, reduced: Callable[[sp.Expr], sp.Expr]
 ) -> Iterator[Equation]:
-    """Yield the terms of the equations of motion: overlaps, means of forces, sums over modes."""
+    """Yield the definitions in the equations: overlaps, means of forces, sums over modes."""
     import sympy as sp
 
     from symderiv.learning.derivation.mean_factors import with_integral_names
@@ -284,12 +284,13 @@ def _definitions(
 def _equivalent_rates(
     batches: bool, remembering: bool, rule: LearningRule
 ) -> dict[sp.Expr, sp.Expr]:
-    """Return the rates at which small batches and heavy balls are other rules.
+    """Return equivalent rates of single examples for small batches and momentum, by symbol.
 
     Args:
-        batches: the batches of b = O(1) examples.
-        remembering: momentum with a fixed β.
-        rule: with momentum of 1 - β = γ/N and batches velocities are those over b.
+        batches: True for batches of b = O(1) examples.
+        remembering: True for momentum with a fixed β.
+        rule: the learning rule; for momentum with 1 - β = γ/N and batches, velocities are divided
+            by b.
     """
     import sympy as sp
 
@@ -309,7 +310,7 @@ def _equivalent_rates(
 
 
 def _moments(derived: Any) -> list[Equation]:
-    """Return means and cumulants of the noise of an example, by what the rule is given."""
+    """Return means and cumulants of an example's noise, as they occur in the rule's equations."""
     from symderiv.learning.derivation import symbols as s
     from symderiv.learning.derivation.example_noise import MOMENTS, kept_definitions
     from symderiv.learning.narration.learning_latex import latex
@@ -344,7 +345,7 @@ def _activation(which: Any) -> str:
 
 
 def _without_modes(expression: sp.Expr) -> sp.Expr:
-    """Return one eigenvalue, 1: overlaps of the only eigenspace are the order parameters."""
+    """Return an expression for a single eigenvalue 1, whose overlaps are the order parameters."""
     import sympy as sp
 
     from symderiv.learning.derivation import symbols as s
@@ -362,7 +363,7 @@ def _without_modes(expression: sp.Expr) -> sp.Expr:
         if name in ones:
             return sp.S.One
         if name.startswith("product"):
-            # with eigenvalues that are one it is the covariance
+            # for an eigenvalue of 1 the product is the covariance
             return s.covariance(*s.families_of(part.base))[part.indices]
         return plain.get(name, part.base)[part.indices[-2:]]
 

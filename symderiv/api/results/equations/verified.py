@@ -40,15 +40,14 @@ class Verdicts(PrintedResult, Answer):
 
     @property
     def unsettled(self) -> int:
-        """Number of claims that could not be settled, shown or not."""
+        """The number of claims that could not be settled, shown or not."""
         return self._unsettled
 
     def _document(self) -> Node:
         return (explain if self._in_full else table)(self._record["claims"])
 
     def cite(self) -> Citation:
-        """Return the sources of the claims as BibTeX: their papers, and those of the claims that
-        they use.
+        """Return the sources of the claims, and of those that they use, as BibTeX.
 
         Raises:
             InputError: a claim belongs to a paper that is not in the library.
@@ -132,7 +131,7 @@ def _verified(
     progress: Progress,
     but: Mapping[str, Collection[str]] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the records of one or all papers, ``but`` for these claims of each paper."""
+    """Return the records of one or all papers, without the claims that ``but`` names."""
     from symderiv_ledger.papers.known_papers import names
     from symderiv_ledger.papers.paper_run import verify_paper
 
@@ -168,8 +167,8 @@ def write_ledger(
 
     ``problems`` has a line for every claim that is not settled and, with ``check``, for everything
     that is not current; nothing is written if there is one. Thorough claims keep the verdict of the
-    ledger that is there; with ``changed`` all claims do whose hash is the same still. That trusts
-    the engine not to have changed between two versions; ``check`` trusts nothing.
+    existing ledger; with ``changed`` all claims with unchanged hashes do, which assumes that the
+    engine gives the same verdicts as before; ``check`` assumes nothing.
 
     Raises:
         InputError: the files must not be replaced, or a thorough claim has changed.
@@ -188,7 +187,7 @@ def write_ledger(
     from symderiv_ledger.papers.paper_run import Selection
 
     written_to = OutputFolder(Path(folder), force=force)
-    # these are kept under version control and merged, so they carry no checksum
+    # these files are under version control and merged, so that they have no checksum
     outputs = (
         written_to.file("ledger.json", "json", ours=is_ledger),
         written_to.file("ledger.html", "html", ours=is_ledger_page),
@@ -216,7 +215,7 @@ def write_ledger(
 
 
 def _stale(records: list[Any], before: list[Any], page: Path) -> list[str]:
-    """Return the entries of the ledger that differ from the current records of the claims."""
+    """Return the entries in which the stored ledger or its page is not up to date."""
     from symderiv_ledger.papers.ledger import differences
     from symderiv_ledger.papers.ledger_page import ledger_page
 
@@ -232,6 +231,6 @@ def _unsettled(record: dict[str, Any]) -> str:
 
 
 def _ledger(outputs: Sequence[Output], problems: list[str], otherwise: str = "") -> Ledger:
-    """Return the files and the problems, which are shown; without any the other text is."""
+    """Return the ledger with its files and problems; ``otherwise`` is shown without problems."""
     text = "\n".join(problems or [otherwise]).rstrip() + "\n"
     return Ledger({"files": [str(one.path) for one in outputs], "problems": problems}, text)

@@ -1,1 +1,1 @@
-"""Answers about what can be learned: free energies, thresholds, least errors."""
+"""Results on what can be learned: free energies, thresholds, smallest errors."""

@@ -1,4 +1,4 @@
-"""The kinds of an equilibrium: what each is stated by, and what computes it."""
+"""The kinds of an equilibrium, with their arguments and the functions that compute them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS: dict[str, tuple[Callable[..., Statics], dict[str, Any]]] = {
     "bayes-optimal": (bayes_optimal_of, {"prior": "gaussian", "output": None}),
     "erm": (risk_minima_of, {"ridge": None, "output": None}),
 }
-"""The function that computes each kind, and the arguments that only this kind takes, with their
+"""For each kind the function that computes it, and the arguments of this kind alone with
 defaults."""
 
 
@@ -29,7 +29,7 @@ def statics_of(
     progress: Callable[[float], None],
     **stated: Any,
 ) -> Statics:
-    """Return the equilibrium of a kind; see :meth:`symderiv.Problem.equilibrium`.
+    """Return the equilibrium of one kind; see :meth:`symderiv.Problem.equilibrium`.
 
     Raises:
         InputError: There is no such kind, or an argument belongs to another one.

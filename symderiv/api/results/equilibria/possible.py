@@ -90,7 +90,7 @@ def bayes_optimal_of(
     output: str | None,
     progress: Callable[[float], None],
 ) -> BayesOptimal:
-    """Return what is possible for a study; see :meth:`symderiv.Problem.equilibrium`."""
+    """Return Bayes-optimal learning of a study; see :meth:`symderiv.Problem.equilibrium`."""
     from symderiv.equilibrium.optimal.state_evolution import (
         GaussianPrior,
         RademacherPrior,
@@ -157,7 +157,7 @@ def _check(study: Study) -> None:
 
 
 def output_of(study: Study, output: str | None) -> tuple[FewFieldTarget, float, float]:
-    """Return y as a target, and the noise and the flips that the study adds."""
+    """Return the output y as a target, with the label noise and the flips of the study."""
     import sympy as sp
 
     from symderiv.equilibrium.weak_learning.stated_target import read_target

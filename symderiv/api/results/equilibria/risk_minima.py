@@ -118,7 +118,7 @@ def risk_minima_of(
 
 
 def _error(risk: LabelledRisk, clean: float | None, found: RiskMinimum) -> float:
-    """Return the error of a minimum; ``clean`` is E[t²] of the squared loss."""
+    """Return the generalisation error at a minimum; ``clean`` is E[t²] for the squared loss."""
     if clean is not None and isinstance(risk, SquaredRisk):
         return 0.5 * (clean - 2.0 * risk.first * found.m + found.q)
     size = (found.q * float(risk.weights @ risk.eigenvalues)) ** 0.5
@@ -137,7 +137,7 @@ def _best(risk: LabelledRisk, clean: float | None, alpha: float) -> float:
 
 
 def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None, str]:
-    """Return the risk, E[t²] of the squared loss, and the output as text."""
+    """Return the risk, E[t²] for the squared loss (else None), and the output as text."""
     from symderiv.equilibrium.weak_learning.hermite_tensors import HermiteTensors
 
     x = activation("linear").expression
@@ -168,7 +168,7 @@ def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None,
         clean = square.coefficient((0,))[0]
         first = HermiteTensors(target, 1).coefficient((1,))[0]
         half = SmoothProximal(asked.expression)
-        # the law of outputs is not needed
+        # the squared loss needs no law of outputs
         risk = SquaredRisk(None, half, eigenvalues, weights, first, clean + noise**2)  # type: ignore[arg-type]
         return risk, clean, shown
     if target.in_signs is None or noise or set(SignChannel(target).outputs) != {-1.0, 1.0}:

@@ -1,4 +1,4 @@
-"""Transitions of committees of more and more units in equilibrium."""
+"""Transitions in equilibrium of committees with increasing numbers of units."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def specialisation_of(
     Args:
         study: the study.
         units: the values of K.
-        told: is called with the share that is done.
+        told: a function that is called with the finished fraction.
     """
     from symderiv.equilibrium.committee import (
         SymmetricCommittee,
@@ -124,7 +124,7 @@ def specialisation_of(
 
 
 def _digits(g: sp.Expr, committee: SymmetricCommittee) -> str | None:
-    """Return α/K up to which equal students are stable, as text; None without a proof."""
+    """Return α/K up to which equal students are stable, as proved digits; None without a proof."""
     from symderiv.equilibrium.committee import digits_of_equal_units
 
     if math.isinf(committee.K):

@@ -157,7 +157,7 @@ def thresholds(target: Any) -> Thresholds:
 
 
 def _degrees(tensors: HermiteTensors, exponent: Exponent) -> dict[str, Any]:
-    """Return exponents and leaps, what they say of SGD, and what decided them."""
+    """Return exponents, leaps, their consequence for SGD, and how each was decided."""
     leaps, directions = tensors.leaps
     way = "symbols" if tensors.exact else "numbers"
     return {
@@ -176,7 +176,7 @@ def _degrees(tensors: HermiteTensors, exponent: Exponent) -> dict[str, Any]:
 
 
 def _recovered(recovery: Recovery | None) -> dict[str, Any]:
-    """Return the threshold of weak recovery and what it comes from, as far as it is known."""
+    """Return the threshold of weak recovery with the curve behind it, or None for each."""
     if recovery is None:
         return {"weak_recovery": None, "closed_form": None, "error": None, "y": [], "moments": []}
     y, moments = ([], []) if recovery.curve is None else (each.tolist() for each in recovery.curve)
@@ -190,7 +190,7 @@ def _recovered(recovery: Recovery | None) -> dict[str, Any]:
 
 
 def _examples(leaps: list[int]) -> str | None:
-    """Return how many examples one-pass SGD needs for the largest of its leaps."""
+    """Return the order of the number of examples that one-pass SGD needs, from the largest leap."""
     if not leaps:
         return None
     largest = max(leaps)

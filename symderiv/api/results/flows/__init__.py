@@ -1,1 +1,1 @@
-"""Answers about the flow: plateaus, fixed points, Jacobians, late and linear learning."""
+"""Results on flows: plateaus, fixed points, Jacobians, late and linear learning."""

@@ -1,4 +1,4 @@
-"""The best constant value of a number: for the error at an end, or for a fixed point."""
+"""The best constant value of a number: for the final error, or for a fixed point."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def best_constant(
     end: float | None,
     point: int,
 ) -> BestConstant:
-    """Return the best value; see :meth:`symderiv.Problem.best`."""
+    """Return the best value of a study's number; see :meth:`symderiv.Problem.best`."""
     ends, study = _checked(between, goal, end), problem._study
 
     def reached(value: float) -> tuple[float, float]:
@@ -88,8 +88,9 @@ def best_of_system(
     observable: str,
     start: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> BestConstant:
-    """Return the best value; see :meth:`symderiv.System.best`; ``start`` is a state by name, and
-    parameters that differ.
+    """Return the best value of a system's parameter; see :meth:`symderiv.System.best`.
+
+    The start is a state by name, and values of parameters that differ from their defaults.
     """
     ends, (initial, parameters) = _checked(between, goal, end), start
     values = system.solver.layout.parameter_values(parameters)
@@ -114,10 +115,11 @@ def best_of_system(
 
 
 def _checked(between: Sequence[float], goal: str, end: float | None) -> tuple[float, float]:
-    """Return the two ends.
+    """Return the two ends as doubles; refuse invalid arguments.
 
     Raises:
-        InputError: They are not two ascending numbers, there is no such goal, or it has no end.
+        InputError: The ends are not two ascending numbers, or the goal is unknown or takes no
+            ``end``.
     """
     check_one_of("goal", goal, GOALS)
     if len(between) != 2 or not between[0] < between[1]:
@@ -130,12 +132,12 @@ def _checked(between: Sequence[float], goal: str, end: float | None) -> tuple[fl
 def _of_error(
     name: str, ends: tuple[float, float], reached: Callable[[float], tuple[float, float]]
 ) -> BestConstant:
-    """Return where the derivative of the final error by the number vanishes, or the best end.
+    """Return the value with the smallest final error: a zero of the derivative, or an end.
 
     Args:
         name: The name of the number.
-        ends: The least and the largest value of the number.
-        reached: Give the final error at a value, and its derivative.
+        ends: The smallest and the largest value of the number.
+        reached: A function from a value to the final error and its derivative.
 
     Raises:
         InputError: An error is not positive.
@@ -158,7 +160,7 @@ def _of_error(
     first = np.array([logarithm(float(value)) for value in grid])
     best = int(np.argmin(first[:, 0]))
     value = float(grid[best])
-    # between neighbours of the best the derivative goes from below zero to above it
+    # the derivative changes its sign between the best value and the neighbour downhill
     side = best + 1 if first[best, 1] < 0 else best - 1
     if 0 <= side < len(grid) and first[side, 1] * first[best, 1] < 0:
         value = _root(lambda x: logarithm(x)[1], (float(grid[best]), float(grid[side])))
@@ -169,13 +171,13 @@ def _of_error(
 
 @dataclass(frozen=True)
 class _Followed:
-    """Fixed points that are followed in a number.
+    """A flow and its fixed points, for a number that varies.
 
     Attributes:
         flow: The flow.
-        at: Its constants and the unit of its rates as functions of the number.
-        begin: The value of the number that the flow has.
-        points: Find its fixed points, also those that no vectors have.
+        at: A function from the number to the flow's constants and the unit of its rates.
+        begin: The value of the number for which the flow is given.
+        points: A function that finds the fixed points of the flow, also unphysical ones.
     """
 
     flow: ExchangedFlow
@@ -187,7 +189,7 @@ class _Followed:
 def _of_point(
     followed: _Followed, name: str, ends: tuple[float, float], goal: str, number: int
 ) -> BestConstant:
-    """Return the largest value with a stable fixed point, or that at which it is left fastest."""
+    """Return the largest value for which a point is stable, or that with the fastest escape."""
     begin = followed.begin
     if not ends[0] <= begin <= ends[1]:
         raise InputError(f"must contain {begin:g}, the value of the problem", argument="between")
@@ -224,8 +226,10 @@ def _of_point(
 
 
 def _crossing(rate: LargestRate, ends: tuple[float, float]) -> float:
-    """Return where a rate vanishes, by a polynomial through values on both sides: where another
-    branch crosses, the fixed point itself is known to the root of rounding only.
+    """Return the value at which a rate vanishes, by a polynomial through values on both sides.
+
+    Where another branch crosses, rates have larger errors: the fixed point itself is known to the
+    square root of rounding only.
     """
     middle, half = sum(ends) / 2, (ends[1] - ends[0]) / 2
     nodes = chebyshev.chebpts1(_NODES)
@@ -234,8 +238,10 @@ def _crossing(rate: LargestRate, ends: tuple[float, float]) -> float:
 
 
 def _top(rate: LargestRate, value: float, near: float) -> float:
-    """Return where a rate is largest, which is known to the root of rounding, by the derivative of
-    a polynomial through values nearby; the same value where two rates cross there.
+    """Return the value at which a rate is largest, by the derivative of a local polynomial.
+
+    A maximum of values alone is known to the square root of rounding only. If two rates cross
+    there, the given value is returned.
     """
     nodes = chebyshev.chebpts1(_NODES)
     slope = chebyshev.chebder(chebyshev.chebfit(nodes, [rate(value + near * x) for x in nodes], 4))

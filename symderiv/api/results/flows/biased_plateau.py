@@ -23,12 +23,12 @@ OF_BIASES = (
     "network.train_biases",
     "training.bias_learning_rate",
 )
-"""Keys of a rule that this plateau knows."""
+"""Keys of a learning rule for which this plateau is computed."""
 
 _SMALL, _LASTING = 1e-3, 3000.0
-# Close to Q_ij = Q_ii many flows are not smooth.
+# A short step of differences, because many flows are not smooth close to Q_ij = Q_ii.
 _STEP = 5e-4
-# Of rates: means by quadrature are this far from being symmetric.
+# Largest rate at the fixed point: means by quadrature are asymmetric by this much.
 _STILL = 1e-8
 _KINDS = {
     "symmetric": "symmetric",
@@ -36,7 +36,7 @@ _KINDS = {
     "teachers": "teachers",
     "specialisation": "students and teachers",
 }
-"""Names of directions, and what they tell apart: some students and some teachers together."""
+"""Names of directions, with the families whose members they distinguish."""
 
 
 class BiasedPlateau(Answer):
@@ -88,7 +88,7 @@ def biased_plateau_of(study: Study, full: bool, moments: Mapping[str, Any]) -> B
 
 
 def _alike(study: Study, diagonal: float, rest: float) -> Initial:
-    """Small students that are alike; teachers whose vectors are alike in every eigenspace."""
+    """Return a start with small equal students, and equal teachers in every eigenspace."""
     data = study.data_model
     assert data is not None
     component = data.single()

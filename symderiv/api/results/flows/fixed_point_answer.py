@@ -1,4 +1,4 @@
-"""The fixed points of a problem as an answer: text, page and figure."""
+"""The fixed points of a problem as a result: text, page and figure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from symderiv.enclosures.traced_flow import TracedRates
 
 AnyTraced = TypeVar("AnyTraced", bound="TracedRates")
-#: What is measured at a point: its coordinates, and the constants there.
+#: A function from the coordinates of a point and the constants there to measured values by name.
 Measured = Callable[[np.ndarray, np.ndarray], dict[str, Any]]
 
 NOT_FOLLOWED: dict[str, Any] = {
@@ -33,29 +33,29 @@ NOT_FOLLOWED: dict[str, Any] = {
     "bifurcations": [],
     "curves": [],
 }
-"""The entries of a catalogue for branches, if none was followed."""
+"""The entries of a catalogue for branches if no key was followed."""
 UNPROVED = "points are those that were found; that there are no others is not proved"
 
 _VARIES = 2e-3
 
 
 class FixedPoints(Answer):
-    """The fixed points that were found, one for all that symmetries take to each other.
+    """The fixed points that were found; images under symmetries count as one.
 
     Attributes:
-        points: a dictionary for each, those that vectors can have first, by index and error:
-            ``Q``, ``R``, ``v`` (and ``b``), ``generalization_error``; ``eigenvalues`` of the
-            Jacobian per unit of α, as pairs of real and imaginary part; ``index``, how many
-            directions are unstable, and ``neutral``, how many cannot be told from neutral (both
-            None, and no eigenvalues, where the rates have no derivatives);
-            ``orbit``, how many points the symmetries make of it; ``symmetry``, which units they
-            exchange in it; ``physical``, whether vectors with these overlaps exist;
-            ``certified``, whether existence, uniqueness nearby and the index are proved; ``error``
-            of every order parameter, proved or estimated; ``residual``; ``family``, None for a
-            single point, else what is known of the continuum that this point, the most symmetric
-            one found, represents: its ``dimension``, how many points of it were ``found``, how many
-            neutral directions lead out of it (``undecided``), and the ``least`` and ``largest``
-            values of order parameters on it (None without bound).
+        points: a dictionary for each, those that vectors can have first, by index and error: ``Q``,
+            ``R``, ``v`` (and ``b``), ``generalization_error``; ``eigenvalues`` of the Jacobian per
+            unit of α, as pairs of real and imaginary part; ``index``, how many directions are
+            unstable, and ``neutral``, how many cannot be distinguished from neutral (both None, and
+            no eigenvalues, where the rates have no derivatives); ``orbit``, the number of its
+            images under symmetries; ``symmetry``, which units they exchange in it; ``physical``,
+            whether vectors with these overlaps exist; ``certified``, whether existence, uniqueness
+            nearby and the index are proved; ``error`` of every order parameter, proved or
+            estimated; ``residual``; ``family``, None for a single point, else what is known of the
+            continuum that this point, the most symmetric one found, represents: its ``dimension``,
+            how many points of it were ``found``, how many neutral directions lead out of it
+            (``undecided``), and the ``least`` and ``largest`` values of order parameters on it
+            (None without bound).
         connections: dictionaries ``source``, ``target`` (numbers of points from 1, None if none is
             approached), ``rate`` of the direction and ``time`` that it takes per unit of α.
         symmetries: how many exchanges of units leave the flow alone.
@@ -88,7 +88,7 @@ class FixedPoints(Answer):
         return ("error",)
 
     def _levels(self, point: Mapping[str, Any]) -> list[str]:
-        """Return what is measured at a point, in words."""
+        """Return the measured values at a point as texts, one for each column."""
         return [f"{float(point['generalization_error']):.8g}"]
 
     def _drawn(self, name: str) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ class FixedPoints(Answer):
         return Part("", nodes)
 
     def _families(self) -> Tabular:
-        """Return the continua of fixed points, with what varies on them."""
+        """Return the table of families, with the ranges of order parameters on them."""
         rows = [
             [
                 str(number),
@@ -145,7 +145,7 @@ class FixedPoints(Answer):
         return Tabular(heads, rows, "Families of fixed points", "rrrll")
 
     def _proved(self) -> Tabular:
-        """Return the spaces in which no fixed point is missing."""
+        """Return the table of spaces, with what is proved about their fixed points."""
         rows = [
             [
                 "all states" if each["whole"] else each["symmetry"],
@@ -160,7 +160,7 @@ class FixedPoints(Answer):
         return Tabular(heads, rows, "Completeness", "lllrl")
 
     def _followed(self) -> list[Tabular]:
-        """Return the branches and what happens on them."""
+        """Return the tables of branches, bifurcations and curves."""
         branches = [
             [
                 str(number),
@@ -222,7 +222,7 @@ class FixedPoints(Answer):
 
 
 def found_record(flow: ExchangedFlow, point: Found) -> dict[str, Any]:
-    """Return what is known of a fixed point of any flow."""
+    """Return the part of a fixed point's record that flows of studies and systems share."""
     return {
         "index": point.index,
         "neutral": point.neutral,
@@ -242,14 +242,14 @@ def followed_record(
     branches: Sequence[FixedPointBranch],
     measured: Measured,
 ) -> dict[str, Any]:
-    """Return branches in a parameter and their bifurcations, as a catalogue has them.
+    """Return the record of branches in a parameter and of their bifurcations.
 
     Args:
         flow: The flow at one value of the parameter.
         name: The name of the parameter.
-        at: The constants at a value of it, and what rates are per.
-        branches: As they were followed.
-        measured: What is known of every point and every bifurcation.
+        at: A function from the parameter to the constants and the unit of rates.
+        branches: The branches that were followed.
+        measured: A function from coordinates and constants to the measured values by name.
     """
     sides = [(each, n) for n, branch in enumerate(branches, 1) for each in branch.bifurcations]
     return {
@@ -281,7 +281,7 @@ def curve_record(
     constants: Sequence[np.ndarray],
     measured: Measured,
 ) -> dict[str, Any]:
-    """Return what is known of every point of a curve, and why it ends."""
+    """Return the measured values along a curve, and why it ends."""
     points = list(zip(curve.values, constants, strict=True))
     return {
         **_listed([measured(*each) for each in points]),
@@ -291,13 +291,13 @@ def curve_record(
 
 
 def _listed(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return records of the same names as one record of lists."""
+    """Return records with the same keys as one record of lists."""
     columns = {name: [each[name] for each in records] for name in records[0]}
     return {k: _listed(v) if isinstance(v[0], dict) else v for k, v in columns.items()}
 
 
 def connected(flow: ExchangedFlow, points: Sequence[Found]) -> list[dict[str, Any]]:
-    """Return where the unstable directions of points lead, numbers from 1."""
+    """Return the connections of fixed points, whose numbers count from 1."""
     from symderiv.analysis.fixed_points.connections import connections
 
     return [
@@ -312,12 +312,12 @@ def connected(flow: ExchangedFlow, points: Sequence[Found]) -> list[dict[str, An
 
 
 def proved(traced: TracedRates | None, state: np.ndarray, digits: int) -> Proof | None:
-    """Return the proof of a fixed point; None where there is none.
+    """Return the proof of a fixed point, or None if there is none.
 
     Args:
-        traced: The equations in exact numbers, None where they are not known.
-        state: The point, packed.
-        digits: How many digits it is to have.
+        traced: The equations in exact numbers, or None if they are not known.
+        state: The packed state of the fixed point.
+        digits: The number of digits of the proof.
     """
     from symderiv.analysis.fixed_points.proof import proved_point
 
@@ -330,10 +330,10 @@ def proved(traced: TracedRates | None, state: np.ndarray, digits: int) -> Proof 
 
 
 def if_closed(traced: Callable[[], AnyTraced]) -> AnyTraced | None:
-    """Return equations in exact numbers; None where a mean has no closed form."""
+    """Return equations in exact numbers, or None if a mean has no closed form."""
     try:
         found = traced()
-        _ = found.rates  # where it is seen
+        _ = found.rates  # raises it
     except NotYetError:
         return None
     return found
@@ -346,7 +346,7 @@ def told_of_point(point: Mapping[str, Any]) -> list[str]:
 
 
 def _index_text(point: Mapping[str, Any]) -> str:
-    """Return the number of unstable directions, and of those across a family that are neutral."""
+    """Return the numbers of unstable directions, and of undecided neutral ones across a family."""
     if point["index"] is None:
         return "none"
     unknown = point["family"]["undecided"] if point["family"] else point["neutral"]
@@ -354,7 +354,7 @@ def _index_text(point: Mapping[str, Any]) -> str:
 
 
 def _rate_text(point: Mapping[str, Any]) -> str:
-    """Return the largest rate, of a family the largest across it."""
+    """Return the largest rate as text; for a family the largest across it."""
     rates = sorted((float(each[0]) for each in point["eigenvalues"]), key=abs)
     across = rates[point["family"]["dimension"] if point["family"] else 0 :]
     return f"{max(across):.6g}" if across else "none"
@@ -368,7 +368,7 @@ def _kind_text(point: Mapping[str, Any]) -> str:
 
 
 def _stability_text(point: Mapping[str, Any]) -> str:
-    """Return what directions that leave a family do, at the state that represents it."""
+    """Return the stability of directions across a family, at the point that represents it."""
     if point["index"] is None:
         return "no derivatives"
     undecided = point["family"]["undecided"]
@@ -378,7 +378,7 @@ def _stability_text(point: Mapping[str, Any]) -> str:
 
 
 def _extent_text(family: Mapping[str, Any]) -> str:
-    """Return what varies on a family, those of one range together."""
+    """Return the ranges of order parameters that vary on a family, equal ranges together."""
     ranges: dict[str, list[str]] = {}
     for name, least in family["least"].items():
         low, high = np.array(least, dtype=float), np.array(family["largest"][name], dtype=float)
@@ -393,7 +393,7 @@ def _extent_text(family: Mapping[str, Any]) -> str:
 
 
 def _range_text(low: float, high: float) -> str:
-    """Return a range, an end of which may be not a number: none."""
+    """Return a range as text; an end that is NaN means that there is no bound."""
     if np.isnan(low) or np.isnan(high):
         return (
             "any" if low != low and high != high else f"≤ {high:g}" if low != low else f"≥ {low:g}"

@@ -1,9 +1,8 @@
-"""Problems whose units are all alike, for which plateau and late learning are computed.
+"""Problems with equal units, for which plateau and late learning are computed.
 
-Both are derived for output weights 1/√M. A network with output weights v is the one with 1/√M
-whose activation is c g, c = v √M: nothing else changes. Where c is a number, time and error scale
-so that Q and R at (c g, η) are those of g at c² η, with ε_g multiplied by c² and label noise
-divided by c.
+Both are derived for output weights 1/√M. A network with output weights v equals one with 1/√M and
+the activation c g, c = v √M. Time and error then scale so that Q and R at (c g, η) are those of g
+at c² η, with ε_g multiplied by c² and label noise divided by c.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from symderiv.problem.study import Study
 def plateau_of(
     study: Study, digits: int, full: bool, moments: Mapping[str, Any]
 ) -> Plateau | BiasedPlateau:
-    """Return the plateau of a study, of the mean random teacher unless moments are given."""
+    """Return the plateau of a study, for the mean random teacher unless moments are given."""
     if study.rule_keys and study.rule_keys[0] in OF_BIASES:
         _require_alike_units(study)
         if digits != 15:
@@ -63,7 +62,7 @@ def plateau_of(
 
 
 def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
-    """Late learning of a study; an exponent is fitted for power-law inputs."""
+    """Return the late learning of a study; an exponent is fitted for power-law inputs."""
     from symderiv.inputs import power_law
 
     _require_alike(study, noisy=True)
@@ -84,7 +83,7 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
         full,
         T1,
         D1,
-        # at first order in η the equations have no label noise
+        # at first order in η the equations do not contain label noise
         label_noise=study.training.label_noise if full else 0.0,
     )
     return late_learning(
@@ -98,7 +97,7 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
 
 
 def _activation(study: Study) -> str:
-    """Return the activation of the same network with output weights 1/√M."""
+    """Return the activation of the equivalent network with output weights 1/√M."""
     square = study.M * _exact_square(float(study.student_weights[0]))
     if square == 1:
         return study.student_activation
@@ -106,7 +105,7 @@ def _activation(study: Study) -> str:
 
 
 def _exact_square(weight: float) -> Fraction:
-    """Return the fraction whose root is a weight, or the square of the decimal that it shows."""
+    """Return the simple fraction that is a weight's square, or the square of its decimal."""
     simple = Fraction(weight**2).limit_denominator(10**6)
     if abs(simple - weight**2) <= 1e-15 * weight**2:
         return simple
@@ -114,7 +113,7 @@ def _exact_square(weight: float) -> Fraction:
 
 
 def spectrum_of(study: Study) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and weights of Gaussian inputs of one component."""
+    """Return eigenvalues and weights of Gaussian inputs with one component."""
     data = study.data_model
     if data is None or data.latent is not None or len(data.components) != 1:
         raise InputError(
@@ -126,13 +125,16 @@ def spectrum_of(study: Study) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _require_alike(study: Study, noisy: bool = False) -> None:
-    """Raise an InputError for keys that the equations of equal units do not have."""
+    """Refuse studies to which the equations of equal units do not apply."""
     study.only_plain("late learning and plateaus")
     _require_alike_units(study, noisy)
 
 
 def _require_alike_units(study: Study, noisy: bool = False) -> None:
-    """Require the same whatever the learning rule; ``noisy``: label noise is allowed."""
+    """Refuse studies whose units differ, or that train output weights.
+
+    The learning rule is not examined; ``noisy`` allows label noise.
+    """
     training = study.training
     if study.K != study.M:
         raise InputError(f"must equal the number of teachers, {study.M}", argument="students")

@@ -164,7 +164,7 @@ def _mode(vector: np.ndarray[Any, Any], names: list[str]) -> dict[str, Any]:
 
 
 def jacobian_at(point: JacobianPoint, digits: int) -> Jacobian:
-    """Return the derivatives at a point, with so many digits."""
+    """Return the derivatives at a point, with this number of digits."""
     check_digits(digits)
     along = point.in_doubles() if digits <= _DOUBLE else point.with_digits(digits)
     still = np.zeros(point.moving.size)
@@ -184,27 +184,28 @@ def jacobian_at(point: JacobianPoint, digits: int) -> Jacobian:
 def _columns(
     point: JacobianPoint, product: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[int], np.ndarray]:
-    """Return the places of the order parameters, and the derivatives by each of them."""
+    """Return the places of the order parameters, and the derivatives of their rates by each."""
     coordinates = list(symmetric_directions(point.state))
     places = [place for place, _ in coordinates]
     return places, np.stack([product(direction)[places] for _, direction in coordinates], axis=1)
 
 
 Along = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""The rates of the rates along a direction of the state and one of the parameters."""
+"""A function from directions of state and parameters to the derivatives of the rates along them."""
 
 
 @dataclass(frozen=True)
 class JacobianPoint:
-    """A state at which a right-hand side is differentiated.
+    """A state at which a right-hand side is differentiated, with its programs.
 
     Attributes:
         begin, constants: The flat state and parameters.
         rates: The rates at the state.
-        names: The names of the entries of the state.
-        sizes: As compiled code takes them, and by name.
-        state, moving: Where fields lie in the state, and in directions of parameters.
-        program, compiled: The tangent program, and its function on vectors; made when asked for.
+        names: The names of the state's entries.
+        sizes: The sizes as compiled code takes them, and by name.
+        state, moving: The packings of the state, and of directions of parameters.
+        program, compiled: Functions that make the tangent program, and its compiled function on
+            vectors.
     """
 
     begin: np.ndarray
@@ -218,7 +219,7 @@ class JacobianPoint:
     compiled: Callable[[], Callable[..., None]]
 
     def in_doubles(self) -> Along:
-        """Return the derivatives in doubles."""
+        """Return the derivatives along directions as a function in doubles."""
         evaluated = self.compiled()
         size = self.begin.size + self.constants.size
         given = np.concatenate([self.begin, self.constants, np.zeros(self.moving.size)])
@@ -232,7 +233,10 @@ class JacobianPoint:
         return along
 
     def with_digits(self, digits: int) -> Along:
-        """Return the derivatives with many digits, at the doubles of the state and parameters."""
+        """Return the derivatives along directions as a function with many digits.
+
+        State and parameters are doubles.
+        """
         import mpmath
         from symderiv_codegen import PrinterError
 
@@ -268,9 +272,9 @@ class JacobianPoint:
 def point_of_study(
     study: Study, state: Start | None, *, by_parameters: bool = False
 ) -> JacobianPoint:
-    """Return a state of a study; see :meth:`symderiv.Problem.jacobian`."""
+    """Return a study's state to be differentiated; see :meth:`symderiv.Problem.jacobian`."""
     flow = flow_at(study, start_of(study, state, "state"))
-    # terms of order η² are there or not; nothing is differentiated by that
+    # full_order switches terms of order η² on or off; it is no number to differentiate by
     names = (name for name in flow.layout["parameters"] if name != "full_order")
     moving = tuple(names) if by_parameters else ()
     named = {"K": flow.state.K, "M": flow.state.M, "L": flow.state.L}
@@ -288,7 +292,7 @@ def point_of_study(
 
 
 def system_slopes(solver: Solver, constants: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the derivatives of all rates by all entries of a state, shape (n, n), at constants.
+    """Return the function from states and constants to derivatives of all rates, (n, n).
 
     Raises:
         NotYetError: A mean is an integral.
@@ -312,7 +316,7 @@ def point_of_system(
     *,
     by_parameters: bool = False,
 ) -> JacobianPoint:
-    """Return a state of a system; see :meth:`symderiv.System.jacobian`."""
+    """Return a system's state to be differentiated; see :meth:`symderiv.System.jacobian`."""
     layout = solver.layout
     begin, constants = layout.packed(state, parameters)
     constants = layout.at_time(constants, 0.0, parameters)
@@ -334,10 +338,10 @@ def point_of_system(
 
 
 def entry_names(layout: Layout, shown: Iterable[str]) -> list[str]:
-    """Return the names of the entries of a system's state, as states are given.
+    """Return the names of the entries of a system's state, as in given states.
 
     Args:
-        layout: How they lie in it.
+        layout: The layout of the system's vectors.
         shown: The order parameters that are named; entries of others have empty names.
     """
     packing = layout.packing("state")
@@ -351,7 +355,7 @@ def entry_names(layout: Layout, shown: Iterable[str]) -> list[str]:
         for index in np.ndindex(array.shape):
             place = int(array[index])
             label = f"[{','.join(str(n + 1) for n in index)}]" if index else ""
-            # of two equal entries the first one names both
+            # two equal entries are one place, named by the first of them
             names[place] = names[place] or name + label
     return names[1:]
 
@@ -363,9 +367,7 @@ def _numbers(mp: mpmath.MPContext, values: Any) -> Any:
 
 
 def _each(packing: Packing) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]:
-    """Yield every number of a vector with the direction in which it changes, both entries of a
-    symmetric array together.
-    """
+    """Yield name, index and unit direction of every entry; symmetric entries change together."""
     for name, shape in packing.shapes.items():
         for index in np.ndindex(shape):
             direction = np.zeros(packing.size)
@@ -377,7 +379,7 @@ def _each(packing: Packing) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]
 
 
 def symmetric_directions(packing: Packing) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the place of every order parameter with the direction in which it changes."""
+    """Yield the place and the unit direction of every order parameter."""
     for place, (name, index, direction) in enumerate(_each(packing)):
         if not is_symmetric(name) or index[0] <= index[1]:
             yield place, direction

@@ -111,7 +111,7 @@ def late(
 
 
 class LateSetting(NamedTuple):
-    """The problem that the arguments of :func:`late` state."""
+    """The problem of :func:`late`, given by its arguments."""
 
     units: int
     activation: str
@@ -131,9 +131,9 @@ def late_learning(
     student_std: float,
     alpha: float | Iterable[float] | None,
 ) -> LateLearning:
-    """Return :func:`late` with the eigenvalues and weights that a function gives for each L.
+    """Return :func:`late` for any spectrum, which ``spectrum`` returns for each L.
 
-    Without ``exponent`` there is no power law to fit.
+    Without ``exponent`` no power law is fitted.
     """
     from symderiv.analysis.low_rank import check_count
 
@@ -184,7 +184,7 @@ def late_learning(
 
 
 def _curves(found: LateDynamics, alpha: np.ndarray, student_std: float) -> Curves:
-    """ε_g(α), to first and to second order in the distance."""
+    """Return times and ε_g(α), to first and to second order in the distance, for a figure."""
     if not found.stable:
         raise InputError(
             f"there is no curve to draw: η = {found.learning_rate:g} is not below "
@@ -203,7 +203,7 @@ def _curves(found: LateDynamics, alpha: np.ndarray, student_std: float) -> Curve
 
 
 def _second_order(found: LateDynamics, alpha: np.ndarray, student_std: float) -> np.ndarray | None:
-    """None where it takes too long: with the η² terms and many eigenvalues."""
+    """Return ε_g to second order, or None if it takes too long (η² terms, many eigenvalues)."""
     from symderiv.analysis.late.late_dynamics import MOST_DRIVEN
 
     if found.order == "full" and found.eigenvalue.size > MOST_DRIVEN:
@@ -217,7 +217,7 @@ def _record(found: LateDynamics, alpha: np.ndarray, student_std: float) -> dict[
         first = found.generalization_error(alpha, student_std, second_order=False)
         second = _second_order(found, alpha, student_std)
     best = first if second is None else second
-    groups = found.groups()  # read off the spectrum of the error, if there is one
+    groups = found.groups()  # the spectrum of the error gives the rates too, if there is one
     return {
         "order": found.order,
         "rates": sorted(rate for group in groups for rate in group.rates.tolist()),
@@ -236,7 +236,7 @@ def _record(found: LateDynamics, alpha: np.ndarray, student_std: float) -> dict[
 
 
 def _steady_state(found: LateDynamics) -> dict[str, Any] | None:
-    """Return the state in which label noise and drift balance; None without noise or stability."""
+    """Return the state in which label noise and drift balance, or None if there is none."""
     if not (found.source.any() and found.stable):
         return None
     uniform, differing = found.mean_eigenvalue * found.rest
@@ -248,7 +248,7 @@ def _steady_state(found: LateDynamics) -> dict[str, Any] | None:
 
 
 def _matrices(found: LateDynamics) -> dict[str, Any]:
-    """G, H, F symbolic in M at these T and D, and the equation they stand in."""
+    """Return G, H, F at these T and D, symbolic in M, with the equation that contains them."""
     from symderiv.analysis.late.perfect_learning import matrix_texts
 
     texts: dict[str, Any] = {**matrix_texts(found.theory.plain.activation, *found.teacher_moments)}
@@ -262,7 +262,7 @@ def _matrices(found: LateDynamics) -> dict[str, Any]:
 def _exponent(
     theories: dict[int, LateDynamics], beta: float, student_std: float
 ) -> dict[str, Any] | None:
-    """Return the fitted exponent, and how it depends on the number of eigenvalues."""
+    """Return the fitted exponent, and its dependence on the number of eigenvalues."""
     from symderiv.analysis.late.late_dynamics import fitted_exponent
 
     fits = []

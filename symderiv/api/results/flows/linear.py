@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Matrix = npt.NDArray[np.float64]
 
-# Double precision gives this many digits; more, and other methods, are computed with balls.
+# Digits of double precision; more digits, and other methods, are computed with balls.
 _DOUBLE = 15
 _CURVE_POINTS = 240
 
@@ -125,7 +125,7 @@ def linear(
 
 @contextmanager
 def _naming_the_covariance() -> Iterator[None]:
-    """Errors of a file or an array are those of the argument ``covariance``."""
+    """Turn errors about a file or an array into errors about the argument ``covariance``."""
     try:
         yield
     except InputError as error:
@@ -170,7 +170,7 @@ def _curves(
 
 
 class _Inputs:
-    """A power law or a covariance, as the arguments give it."""
+    """The inputs that the arguments state: a power law or a covariance."""
 
     def __init__(self, L: int | None, exponent: float | None, covariance: Any) -> None:
         if covariance is None:
@@ -186,7 +186,7 @@ class _Inputs:
             self.source = Path(fspath(covariance)) if named else Given(covariance)
 
     def model(self) -> Any:
-        """Return the spectrum as a data model."""
+        """Return the inputs as a data model."""
         from symderiv.analysis.linear.error_curve import MAX_EIGENVALUES
         from symderiv.inputs import covariance, power_law
 
@@ -215,7 +215,7 @@ class _Inputs:
         return coordinate_directions(matrix, matrix.shape[0] if trainable is None else trainable)
 
     def _matrix(self, basis: str) -> np.ndarray:
-        """Return the covariance as a matrix: as given, or of one input per eigenvalue, rotated."""
+        """Return the covariance as given, or in a random basis with one input per eigenvalue."""
         from symderiv.analysis.linear.error_curve import rotated_covariance
         from symderiv.inputs.covariance_spectrum import read_covariance, read_spectrum
 
@@ -229,7 +229,7 @@ class _Inputs:
         return rotated_covariance(read_spectrum(self.source).eigenvalue, seed=0)
 
     def exact(self, trainable: int | None) -> tuple[Spectrum, int]:
-        """Return the spectrum for any number of digits, and how many eigenvalues are trained."""
+        """Return the spectrum for any number of digits, and the number of trained eigenvalues."""
         from symderiv.analysis.linear.exact_spectrum import exact_power_law, exact_spectrum
 
         component = self.model().single()
@@ -267,7 +267,7 @@ def _in_doubles(
     law: PowerLawSum | None,
     times: list[float],
 ) -> tuple[ExponentialSum, dict[str, Any]]:
-    """Return the curve, and the remarks on it."""
+    """Return the curve, and the record of its values and bounds."""
     from symderiv.analysis.linear.error_curve import (
         check_learning_rate,
         generalization_error,
@@ -305,15 +305,16 @@ def _in_doubles(
 
 
 def _one_coordinate(directions: Directions, learning_rate: float, basis: str) -> dict[str, Any]:
-    """Return the stability of SGD where every eigenvalue has one coordinate, which is not the
-    limit's.
+    """Return the stability limit of SGD with one coordinate per eigenvalue, with a warning.
+
+    It differs from that of the equations, which are the limit of many coordinates.
     """
     from symderiv.analysis.linear.error_curve import finite_stability_limit
 
     if basis != "eigenbasis":
         return {}
     rho = directions.eigenvalue
-    # the largest multiplicity there can be if the rarest eigenvalue has one coordinate
+    # multiplicities if the rarest eigenvalue has one coordinate
     counts = directions.weight / float(np.min(directions.weight))
     limit = finite_stability_limit(rho, counts, 1.0 / float(np.min(directions.weight)))
     warnings = []
@@ -408,8 +409,8 @@ def linear_document(record: dict[str, Any], inputs: str, trained: int) -> Part:
     """Return the summary and the table.
 
     Args:
-        record: what ``--json`` prints.
-        inputs: the inputs in words.
+        record: the record that ``--json`` prints.
+        inputs: a description of the inputs.
         trained: the number of trained directions.
     """
     columns = [(key, title) for key, title in _COLUMNS if record.get(key) is not None]

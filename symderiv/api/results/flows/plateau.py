@@ -1,4 +1,4 @@
-"""The symmetric plateau: height, linearisation, escape; every number certified."""
+"""The symmetric plateau: height, linearisation and escape, with certified numbers."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def plateau(
 def _teacher(
     units: int, moments: dict[str, Any], count: int | None, exponent: Any
 ) -> HomogeneousTeacher:
-    """Return the teacher of the arguments; the two ways to give one exclude each other."""
+    """Return the teacher that the arguments state, by moments or by a power law."""
     from symderiv.analysis.plateau.teacher import teacher_of_moments, teacher_of_power_law
 
     given = [name for name, value in moments.items() if value is not None]

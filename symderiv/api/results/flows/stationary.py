@@ -1,4 +1,4 @@
-"""The fixed points of a problem: found, proved where equations are closed, and connected."""
+"""The fixed points of a problem: found, proved if equations are closed, and connected."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def fixed_points_of(
     complete: float | None,
     follow: Mapping[str, Sequence[float]],
 ) -> FixedPoints:
-    """Return the catalogue; see :meth:`symderiv.Problem.fixed_points`."""
+    """Return the catalogue of fixed points; see :meth:`symderiv.Problem.fixed_points`."""
     check_digits(digits)
     if starts < 1:
         raise InputError(f"{starts} is not positive", argument="starts")
@@ -107,7 +107,7 @@ def fixed_points_of(
 def _cautions(
     proved: Sequence[Mapping[str, Any]], points: Sequence[Found], along: bool
 ) -> list[str]:
-    """Return what is not proved or not said."""
+    """Return warnings about what is not proved or not followed."""
     whole = any(each["whole"] and not each["left"] for each in proved)
     cautions = [] if whole else [_IN_SPACES if proved else UNPROVED]
     cautions += [_NO_SLOPES] if any(each.slopes is None for each in points) else []
@@ -144,8 +144,10 @@ def _exchangeable(units: Sequence[int]) -> str:
 def points_of(
     stated: StationaryFlow, starts: int, complete: float | None
 ) -> tuple[list[tuple[Found, int]], list[ProvedSpace]]:
-    """Return the points that are found, one of each family: physical ones first, by their index;
-    each with its number in the proofs of spaces, which follow.
+    """Return the fixed points with indices into the proofs of spaces, and these proofs.
+
+    One point of each family is listed; physical ones come first, by their index. A point that is
+    not in the proofs has the index -1.
     """
     flow = stated.flow
     if flow.place.size > _LARGE_FLOW:
@@ -179,7 +181,7 @@ def points_of(
 
 
 class _FollowedKey(NamedTuple):
-    """A key that is followed, its value in the study and its ends."""
+    """A key that is followed, with its value in the study and its range."""
 
     key: str
     begin: float
@@ -188,10 +190,10 @@ class _FollowedKey(NamedTuple):
 
 
 def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_FollowedKey]:
-    """Return the keys that are followed, in full, with their ends.
+    """Return the keys that are followed, by full name, with their ranges.
 
     Raises:
-        InputError: they are not one or two numbers of the study, each between two ends.
+        InputError: the keys are not one or two numbers of the study, each within its range.
     """
     if len(follow) > 2:
         raise InputError(f"has {len(follow)} keys; give one key or two", argument="follow")
@@ -206,7 +208,7 @@ def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Follo
                 f"{name}: its ends must enclose {begin:g}, the value of the study",
                 argument="follow",
             )
-        # rates per unit of a learning rate have no value where it is zero
+        # rates are divided by the learning rate, which must not be zero
         low = max(ends[0], _LEAST_RATE * ends[1]) if key == _RATE else ends[0]
         if any(each.key == key for each in along):
             raise InputError(f"{key} is followed twice; give another key", argument="follow")
@@ -217,8 +219,9 @@ def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Follo
 def _followed(
     stated: StationaryFlow, points: Sequence[Found], along: Sequence[_FollowedKey]
 ) -> dict[str, Any]:
-    """Return the branches through points in one key, and their bifurcations; with a second key
-    their curves in both.
+    """Return the record of branches through points in one key, with their bifurcations.
+
+    With a second key it contains the curves of bifurcations in both.
     """
     key, begin, low, high = along[0]
     at = constants_along(stated, {key: (low, high)})
@@ -232,7 +235,7 @@ def _followed(
 def _curves(
     stated: StationaryFlow, branches: Sequence[FixedPointBranch], along: Sequence[_FollowedKey]
 ) -> dict[str, Any]:
-    """Return the curves of bifurcations in two keys."""
+    """Return the record of curves of bifurcations in two keys."""
 
     ends = (along[0].low, along[0].high), (along[1].low, along[1].high)
     at = constants_along(stated, {each.key: end for each, end in zip(along, ends, strict=True)})
@@ -260,7 +263,7 @@ def value_of(study: Study, key: str) -> float:
     """Return the number that a study has for a key.
 
     Raises:
-        InputError: it is no number.
+        InputError: the value of the key is not a number.
     """
     table, _, name = key.partition(".")
     value = study.tables().get(table, {}).get(name)
@@ -272,7 +275,7 @@ def value_of(study: Study, key: str) -> float:
 def _record(
     stated: StationaryFlow, traced: TracedFlow | None, point: Found, digits: int
 ) -> dict[str, Any]:
-    """Return what is known of a point, proved where it can be."""
+    """Return the record of a fixed point, with a proof if there is one."""
     flow = stated.flow
     proof = None if point.neutral else proved(traced, flow.state(point.values), digits)
     numbers = _in_doubles(stated, point) if proof is None else _in_balls(flow, proof, digits)
@@ -292,7 +295,7 @@ def _record(
 
 
 def _family_record(stated: StationaryFlow, family: Family) -> dict[str, Any]:
-    """Return the size and the extent of a family."""
+    """Return dimension, number of members and extent of a family."""
     flow = stated.flow
 
     def named(values: np.ndarray) -> dict[str, np.ndarray]:
@@ -305,7 +308,7 @@ def _family_record(stated: StationaryFlow, family: Family) -> dict[str, Any]:
 
     nothing = numbers(np.zeros(flow.place.size))
     rows = np.array([numbers(each) - nothing for each in np.eye(flow.place.size)]).T
-    # Q_ij and Q_ji are one
+    # Q_ij and Q_ji are equal, and their extent is computed once
     distinct, place = np.unique(rows, axis=0, return_inverse=True)
     shapes = {name: each.shape for name, each in named(family.values).items()}
     record: dict[str, Any] = {
@@ -324,7 +327,7 @@ def _family_record(stated: StationaryFlow, family: Family) -> dict[str, Any]:
 
 
 def _finite(nested: Any) -> Any:
-    """Return numbers rounded to what is known of an extent, None for infinite ones."""
+    """Return numbers rounded to the accuracy of an extent, with None for infinite ones."""
     if isinstance(nested, list):
         return [_finite(each) for each in nested]
     return round(nested, 3) + 0.0 if np.isfinite(nested) else None
@@ -379,7 +382,7 @@ def _polished(stated: StationaryFlow, point: Found, digits: int) -> dict[str, An
 
 
 def _symmetry(flow: UnitFlow, point: Found) -> str:
-    """Return which units the symmetries that keep a point exchange, those of one vector with =."""
+    """Return which units the symmetries of a point exchange; equal vectors are joined by =."""
     *_, students, teachers = flow.group
     Q = flow.packing(0).views(flow.state(point.values))["student_overlap"]
     scale = 1e-6 * np.max(np.abs(Q))

@@ -1,4 +1,4 @@
-"""A study as the flow whose fixed points are looked for, also along a key."""
+"""A study as a flow whose fixed points are searched for, also as a function of a key."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DEGREES, _TRIED, _INTERPOLATED = (1, 4, 12, 48), np.array([-0.93, -0.41, 0.17, 
 
 @dataclass(frozen=True)
 class StationaryFlow:
-    """A study as the flow whose fixed points are looked for, in doubles and in formulas."""
+    """A study as a flow whose fixed points are searched for, in doubles and in formulas."""
 
     study: Study
     start: Start | None
@@ -40,7 +40,7 @@ class StationaryFlow:
 
     @classmethod
     def of(cls, study: Study, initial: Start | None) -> StationaryFlow:
-        """Return the flow of a study, from a start that has its teachers and inputs.
+        """Return the flow of a study, for a start that gives teachers and inputs.
 
         Raises:
             InputError: the rates depend on more than the state, or on several classes of inputs.
@@ -64,7 +64,7 @@ class StationaryFlow:
         return float(module.flat_observables(state, self.own.sizes, used, Q, R))
 
     def measured(self, values: np.ndarray, constants: np.ndarray) -> dict[str, float]:
-        """Return the same by its name, as catalogues have it."""
+        """Return the generalisation error at coordinates, by its name in catalogues."""
         return {"generalization_error": self.error_at(values, constants)}
 
     def traced(self) -> TracedFlow:
@@ -78,7 +78,7 @@ class StationaryFlow:
         return TracedFlow.of(self.own, formulas_of(self.study, self.own))
 
     def places(self) -> list[tuple[str, int]]:
-        """Return the field of each coordinate, and its place in it."""
+        """Return the field of each coordinate, and the coordinate's place in the field."""
         slices = self.flow.packing(0).slices
         names = [name for name, part in slices.items() for _ in range(part.stop - part.start)]
         return [
@@ -86,7 +86,7 @@ class StationaryFlow:
         ]
 
     def in_balls(self) -> tuple[Any, dict[str, Any]]:
-        """Return the module of the equations, and what does not move in balls.
+        """Return the module of the equations, and its constants in balls.
 
         Raises:
             NotYetError: the rule is not plain descent, or a mean has no closed form.
@@ -103,10 +103,10 @@ class StationaryFlow:
 
 
 def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
-    """Return a flow of a study as one whose fixed points are looked for."""
+    """Return the flow of a study in its independent coordinates."""
     right_hand_side = own.kernel.right_hand_side_for(own.state.K, own.state.M)
     at, used, change = (np.array(each) for each in (own.begin, own.parameters, own.begin))
-    # rates are asked for many thousand times, so that arguments are looked at once
+    # arguments are bound once, because rates are computed many thousand times
     arguments = 0.0, at, own.sizes, used, change
     call = (
         right_hand_side.bound(*arguments)
@@ -125,7 +125,7 @@ def unit_flow_of(own: Flow, learning_rate: float) -> UnitFlow:
 
 
 def overlaps_at(stated: StationaryFlow, values: np.ndarray) -> dict[str, Any]:
-    """Return Q and R at coordinates, or along many of them."""
+    """Return Q and R at coordinates, or at many of them."""
     state, flow = stated.own.state, stated.flow
     views = flow.packing(0).views(np.array([flow.state(each) for each in np.atleast_2d(values)]))
     Q = views["student_overlap"] @ (state.weight * state.eigenvalue)
@@ -137,13 +137,14 @@ def overlaps_at(stated: StationaryFlow, values: np.ndarray) -> dict[str, Any]:
 def constants_along(
     stated: StationaryFlow, ends: Mapping[str, tuple[float, float]]
 ) -> Callable[..., tuple[np.ndarray, float]]:
-    """Return the constants of a run, and its learning rate, as functions of the values of keys.
+    """Return a function from the values of keys to a run's constants and its learning rate.
 
-    They are polynomials through Chebyshev's points between the ends, exact for what is linear.
+    It interpolates by polynomials at Chebyshev points between the ends; constants that are linear
+    in the keys are exact.
 
     Raises:
-        InputError: polynomials of degree 48 do not give them to 1e-11, or what does not move has
-            other values.
+        InputError: polynomials of degree 48 have errors above 1e-11, or entries of the state that
+            do not move depend on the keys.
     """
     flow, keys = stated.flow, " and ".join(ends)
     still = np.setdiff1d(np.arange(flow.begin.size), [*flow.place, *flow.mirror[flow.place]])
@@ -180,7 +181,7 @@ def constants_along(
             argument="follow",
         )
 
-    # differences ask for all coordinates at one value
+    # kept, because differences vary all coordinates at the same values
     @lru_cache(maxsize=64)
     def at(*values: float) -> tuple[np.ndarray, float]:
         constants = _polynomial(whole, (np.array(values) - middle) / half)
@@ -190,7 +191,7 @@ def constants_along(
 
 
 def _polynomial(coefficients: np.ndarray, shares: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return polynomials of Chebyshev at numbers from -1 to 1."""
+    """Return Chebyshev polynomials in several variables at numbers from -1 to 1."""
     for x in shares:
         powers = chebyshev.chebvander(x, len(coefficients) - 1).ravel()
         coefficients = np.tensordot(powers, coefficients, (0, 0))

@@ -37,7 +37,7 @@ _STEP, _LARGE_FLOW, _DIGITS = 4e-3, 200, 15
 
 
 class SystemFixedPoints(FixedPoints):
-    """The fixed points of a system that were found, one for all that symmetries make of it.
+    """The fixed points of a system that were found; images under symmetries count as one.
 
     Attributes:
         points: as those of :class:`.FixedPoints`, but with ``state`` (order parameters by name, as
@@ -45,11 +45,11 @@ class SystemFixedPoints(FixedPoints):
             which members are alike in it. ``error`` says how far the numbers of ``state`` and
             ``observables`` are from the exact ones at most; it is None where nothing is proved.
             There are no families.
-        connections: as there.
-        branches, bifurcations: as there where a parameter was followed, with ``observables`` (lists
-            along branches) in place of errors, Q and R.
-        symmetries: how many exchanges and changes of sign leave the flow alone.
-        jacobian: "generated", or "differences" where a mean has no derivative.
+        connections: as those of :class:`.FixedPoints`.
+        branches, bifurcations: as those of :class:`.FixedPoints` if a parameter was followed, with
+            ``observables`` (lists along branches) in place of errors, Q and R.
+        symmetries: how many exchanges and changes of sign leave the flow unchanged.
+        jacobian: "generated", or "differences" if a mean has no derivative.
     """
 
     _title = "Fixed points of a system"
@@ -89,7 +89,7 @@ def system_fixed_points(
     follow: Mapping[str, Sequence[float]],
     parameters: Mapping[str, Any],
 ) -> SystemFixedPoints:
-    """Return the catalogue; see :meth:`symderiv.System.fixed_points`."""
+    """Return the catalogue of fixed points; see :meth:`symderiv.System.fixed_points`."""
     if starts < 1:
         raise InputError(f"{starts} is not positive", argument="starts")
     values = solver.layout.parameter_values(parameters)
@@ -119,8 +119,9 @@ def system_fixed_points(
 
 
 def points_of_system(flow: SystemFlow, starts: int) -> tuple[list[Found], str]:
-    """Return the points that are found, those that vectors can have first, by index; and where
-    the Jacobian comes from.
+    """Return the points that were found, and where the Jacobian comes from.
+
+    Physical points come first, by their index.
     """
     jacobian, kind = _jacobian_of(flow)
     points = found_points(flow, jacobian, [flow.begin[flow.place]], starts)
@@ -131,10 +132,10 @@ def points_of_system(flow: SystemFlow, starts: int) -> tuple[list[Found], str]:
 def _ends_of(
     values: Mapping[str, float], follow: Mapping[str, Sequence[float]]
 ) -> dict[str, tuple[float, float]]:
-    """Return the parameter that is followed with its ends, if there is one.
+    """Return the range of the parameter that is followed, by its name; empty without one.
 
     Raises:
-        InputError: There are two, or it is no parameter between two ends.
+        InputError: Several parameters are given, or one is unknown or not within its range.
     """
     if len(follow) > 1:
         raise InputError(f"has {len(follow)} parameters; give one", argument="follow")
@@ -153,20 +154,20 @@ def _ends_of(
 def _branches(
     flow: SystemFlow, points: Sequence[Found], name: str, begin: float, ends: tuple[float, float]
 ) -> dict[str, Any]:
-    """Return the branches through points in a parameter, and their bifurcations."""
+    """Return the record of branches through points in a parameter, with their bifurcations."""
     at = flow.along(name)
     branches = followed(flow, at, [each.values for each in points], begin, ends)
     return followed_record(flow, name, at, branches, partial(_observed, flow))
 
 
 def _observed(flow: SystemFlow, values: np.ndarray, constants: np.ndarray) -> dict[str, Any]:
-    """Return the averages at coordinates, by name."""
+    """Return the observables at coordinates, by name."""
     observed = flow.solver.observed(flow.state(values)[None], constants)
     return {"observables": {name: float(value[0]) for name, value in observed.items()}}
 
 
 def _jacobian_of(flow: SystemFlow) -> tuple[Callable[[np.ndarray], np.ndarray], str]:
-    """Return the derivatives of the rates by coordinates, and where they come from."""
+    """Return the function of the rates' derivatives, and where it comes from."""
     try:
         slopes = system_slopes(flow.solver, flow.constants)
     except NotYetError:

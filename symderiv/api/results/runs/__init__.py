@@ -1,1 +1,1 @@
-"""Answers that integrate or simulate: trajectories, ensembles, fits, protocols."""
+"""Results that integrate or simulate: trajectories, ensembles, fits, protocols."""

@@ -1,4 +1,4 @@
-"""Many runs of one problem as one labelled dataset: a grid that is kept in memory."""
+"""Many runs of one problem as a labelled dataset: a grid that is kept in memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ensemble_of(
     update: Tell,
     notice: Callable[[str], None] | None,
 ) -> xarray.Dataset:
-    """Integrate every combination of values; see :meth:`symderiv.Problem.ensemble`."""
+    """Integrate a study for every combination of values; see :meth:`symderiv.Problem.ensemble`."""
     values = _checked(lists)
     keyed = dict(zip(by_key(values), values.items(), strict=True))
     axes = tuple(
@@ -64,10 +64,10 @@ def ensemble_of(
 def system_ensemble(
     swept: SweptSystem, lists: Mapping[str, Sequence[Any]], threads: int | None, update: Tell
 ) -> xarray.Dataset:
-    """Integrate every combination of values; see :meth:`symderiv.System.ensemble`.
+    """Integrate a system for every combination of values; see :meth:`symderiv.System.ensemble`.
 
     Raises:
-        InputError: A list is none, or a name means nothing that varies.
+        InputError: A value is not a list, or a name is not that of something that can vary.
     """
     if not lists:
         raise InputError("are missing; give a list of values, as eta=[0.1, 0.2]", argument="lists")
@@ -79,7 +79,7 @@ def system_ensemble(
 
 
 def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-    """Return the lists, each of at least one value."""
+    """Return the lists of values; refuse names that cannot vary."""
     checked = {}
     for name, given in lists.items():
         if name.startswith(("time", "simulation")):
@@ -101,7 +101,7 @@ def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
 def _integrated(
     grid: RunGrid, labels: Mapping[str, Any], threads: int | None, update: Tell
 ) -> xarray.Dataset:
-    """Return all runs of a grid, one dimension per list; smaller ones leave the rest empty."""
+    """Return all runs of a grid, one dimension per list; runs of smaller sizes are padded."""
     import xarray
 
     count, (_, alpha, inner) = len(grid), grid.extent()
@@ -138,6 +138,6 @@ def _integrated(
         values = arrays[field].astype(str) if name == "status" else arrays[field]
         variables[name] = (over, values.reshape(grid.shape), {"long_name": NUMBERS[field]})
     data = xarray.Dataset(variables, {**labels, "alpha": ("alpha", alpha, TIME), **units})
-    # datasets draw and save themselves
+    # with methods by which datasets draw and save themselves
     runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
     return runs

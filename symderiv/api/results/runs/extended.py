@@ -1,4 +1,4 @@
-"""A run that goes on to a later time."""
+"""The extension of a run to a later time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
     spread = np.geomspace if problem.time.spacing == "log" and reached > 0.0 else np.linspace
     added = spread(reached, end, points + 1)[1:]
     times = np.concatenate([run.alpha, added])
-    # those of the whole, whichever way it is made
+    # the times of the extended run
     whole = problem.timed(alpha=times.tolist())
     if not np.isfinite(run.final.student_overlap).all():
         raise InputError(

@@ -75,7 +75,7 @@ class Fit(Answer):
 def fitted(
     followed: Followed, curves: Mapping[str, Any], parameters: Sequence[str], update: Tell
 ) -> Fit:
-    """Return the fit; see :meth:`symderiv.Problem.fit`."""
+    """Return the fit of a study or system; see :meth:`symderiv.Problem.fit`."""
     with _of_parameters():
         begin = {name: followed.number(name) for name in parameters}
         followed.directions(parameters)
@@ -89,7 +89,7 @@ def _least_squares(
     given: _Data,
     update: Tell,
 ) -> Fit:
-    """Return the fit of data by runs with their derivatives by some numbers, which begin there."""
+    """Return the least-squares fit of data by runs that depend on numbers, from initial values."""
     from scipy.optimize import least_squares
 
     if not numbers:
@@ -100,7 +100,7 @@ def _least_squares(
     def evaluated(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         key = values.tobytes()
         if key not in known:
-            # how many runs a fit takes is not known before
+            # the number of runs of a fit is not known in advance
             update(f"fitting, run {len(known) + 1}", 1.0 - 0.9 ** len(known))
             there = run(dict(zip(names, map(float, values), strict=True)))
             known[key] = given.compared(there, names)
@@ -150,7 +150,7 @@ def _fit(
 
 @contextmanager
 def _of_parameters() -> Iterator[None]:
-    """Name the argument that an error of a number comes from."""
+    """Turn errors about a number into errors about the argument ``parameters``."""
     try:
         yield
     except InputError as error:
@@ -158,14 +158,14 @@ def _of_parameters() -> Iterator[None]:
 
 
 class _Data:
-    """Measured curves, by the names of what they measure.
+    """Measured curves by the names of their quantities.
 
     Args:
-        data: The times and the curves, by name.
-        readable: The names of what may be measured.
+        data: The times and the curves by name.
+        readable: The names of quantities that may be measured.
 
     Attributes:
-        weighted: Whether there are standard errors.
+        weighted: True if standard errors are given.
     """
 
     def __init__(self, data: Mapping[str, Any], readable: Readable) -> None:
@@ -206,7 +206,7 @@ class _Data:
         return values
 
     def compared(self, run: VariedRun, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return residuals of a run, and their derivatives by its numbers."""
+        """Return the residuals of a run, and their derivatives by the numbers."""
         rows = run.run(self._alpha)
 
         def taken(each: Any) -> list[float]:

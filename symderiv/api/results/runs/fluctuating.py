@@ -1,4 +1,4 @@
-"""Flows with the noise of their steps, and what is seen of them."""
+"""Flows with the noise of their steps, and the quantities shown of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Fluctuating(ABC):
     """A flow with the noise of its steps, in the coordinates that fluctuate.
 
     Attributes:
-        averages: The names of the averages that are shown behind the order parameters.
+        averages: The names of the averages that are shown after the order parameters.
     """
 
     averages: tuple[str, ...]
@@ -35,7 +35,7 @@ class Fluctuating(ABC):
     @property
     @abstractmethod
     def varied(self) -> VariedRun:
-        """The flow itself, without directions."""
+        """The flow without derivatives."""
 
     @property
     @abstractmethod
@@ -44,22 +44,20 @@ class Fluctuating(ABC):
 
     @abstractmethod
     def order_parameters(self, states: np.ndarray) -> np.ndarray:
-        """Return the order parameters that are shown, at flat states, shape (P, shown)."""
+        """Return the shown order parameters at flat states, shape (P, shown)."""
 
     @abstractmethod
     def cases(self, flat: np.ndarray) -> list[tuple[float, SlowState]]:
-        """Return vectors with the overlaps of a flat state, for every law that examples may have,
-        with its probability.
-        """
+        """Return, for each law of examples, its probability and vectors with a state's overlaps."""
 
     @abstractmethod
     def held(self, step: StepVariation) -> tuple[Sequence[int], np.ndarray]:
-        """Return places of the coordinates in the moments of steps, and their factors."""
+        """Return the places of the coordinates in the moments of a step, and their factors."""
 
     @property
     @abstractmethod
     def reading(self) -> Reading:
-        """The statement whose steps fluctuate."""
+        """The statement of the steps."""
 
     @property
     @abstractmethod
@@ -73,7 +71,7 @@ class Fluctuating(ABC):
 
     @cached_property
     def motion(self) -> GaussianMotion:
-        """The flow and the noise of its steps."""
+        """The flow with the noise of its steps."""
         course, rhs = self.varied.course, self.varied.functions(None)[0]
         reading, rule, begin = self.reading, PointRule(self.reading), course.begin
         rows, size = self.held(StepVariation(reading, self.cases(begin)[0][1]))
@@ -96,10 +94,10 @@ class Fluctuating(ABC):
     def product(
         self, rates: Callable[[np.ndarray], np.ndarray]
     ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """Return the product of the Jacobian with directions.
+        """Return the function of the Jacobian times a direction.
 
         Args:
-            rates: The rates of a flat state, for differences.
+            rates: A function from a flat state to its rates, for differences.
         """
         del rates
         course, evaluated = self.varied.course, self.varied.functions(())[1]
@@ -118,20 +116,21 @@ class Fluctuating(ABC):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of what is shown: order parameters, and averages behind them."""
+        """Names of the shown quantities: order parameters, then averages."""
         return (*self.shown, *self.averages)
 
     @cached_property
     def slopes(self) -> np.ndarray:
-        """Derivatives of the order parameters that are shown by coordinates, shape (shown, n)."""
+        """Derivatives of the shown order parameters by the coordinates, shape (shown, n)."""
         flat = self.motion.spread.T
         change: np.ndarray = self.order_parameters(flat) - self.order_parameters(0.0 * flat)
         return change.T
 
     @property
     def linear_frame(self) -> tuple[tuple[str, ...], np.ndarray]:
-        """Names of the order parameters in which fluctuations are linear, and how these change with
-        the coordinates: those that are shown, or with several eigenvalues those of each.
+        """Names of m order parameters that are linear in the coordinates, and their derivatives.
+
+        They are the shown ones, or with several eigenvalues those of each eigenvalue.
         """
         slopes = self.slopes
         if slopes.shape[0] == slopes.shape[1]:
@@ -139,18 +138,18 @@ class Fluctuating(ABC):
         return self.coordinates, np.eye(slopes.shape[1])
 
     def run(self, alpha: np.ndarray, begin: np.ndarray) -> np.ndarray:
-        """Return flat states after some times from a state on."""
+        """Return flat states at some times after an initial state."""
         return self.varied.run(alpha, np.ascontiguousarray(begin))
 
     def changes(self, flat: np.ndarray, direction: np.ndarray) -> Observed:
-        """Return the rates of order parameters and averages along a direction, by name."""
+        """Return the derivatives of order parameters and averages along a direction, by name."""
         still = np.zeros(self.varied.course.flat.size)
         return self.varied.changes(flat, Direction(direction, still))
 
     def averaged(
         self, flat: np.ndarray, covariance: np.ndarray, shift: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return averages at a state, their derivatives by the coordinates and their shifts."""
+        """Return averages at a state, their derivatives by the coordinates, and their shifts."""
 
         def slope(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
             changes = self.changes(state, direction)
@@ -172,7 +171,7 @@ class Fluctuating(ABC):
         return value, slopes, slopes @ shift + bend / 2
 
     def gaps(self, condition: Condition, states: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-        """Return numbers that are positive where a condition holds, shape (P,)."""
+        """Return the gaps of a condition, which are positive where it holds, shape (P,)."""
         seen = self.varied.seen(np.ascontiguousarray(states), alpha, condition.needs)
         pairs = zip(seen, alpha, strict=True)
         return np.array([condition.gap(own, float(time)) for own, time in pairs])
@@ -180,7 +179,7 @@ class Fluctuating(ABC):
     def gap_deviation(
         self, condition: Condition, flat: np.ndarray, covariance: np.ndarray, alpha: float
     ) -> float:
-        """Return the standard deviation of such a number."""
+        """Return the standard deviation of the gap of a condition."""
         here = self.varied.observed(flat)
         changes = (self.changes(flat, each) for each in self.motion.spread.T)
         slopes = np.array([condition.change(here, alpha, each, 0.0) for each in changes])
@@ -188,10 +187,10 @@ class Fluctuating(ABC):
 
 
 def check_means(moments: StepMoments, rates: np.ndarray) -> None:
-    """Refuse a rule whose steps, as they are read here, are not those of its equations.
+    """Refuse a rule if the means of its steps, read from the statement, are not its rates.
 
     Raises:
-        NotYetError: The means of its steps are not its rates.
+        NotYetError: The two differ.
     """
     if np.abs(moments.mean - rates).max(initial=0.0) > _AGREE * (
         1e-2 + np.abs(rates).max(initial=0.0)
@@ -204,7 +203,7 @@ def check_means(moments: StepMoments, rates: np.ndarray) -> None:
 
 
 def check_size(count: int) -> None:
-    """Refuse more order parameters than a covariance is computed of.
+    """Refuse more order parameters than the covariance is computed for.
 
     Raises:
         NotYetError: There are too many.

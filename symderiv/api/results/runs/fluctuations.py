@@ -43,15 +43,14 @@ if TYPE_CHECKING:
     from symderiv.system.system_runs import Solver
 
 _GAUSSIAN = 0.2
-"""The largest expansion at which bands have no warning, and up to which laws are Gaussian."""
+"""The largest expansion without a warning for bands, and up to which laws count as Gaussian."""
 _AWAY = 4.0
-"""Standard deviations that an event is away from where its law begins."""
+"""The least distance of an event, in standard deviations, from the time at which its law begins."""
 _DISTANCE = 0.06
-"""The largest change of a distribution function by noise that its law leaves out, without a
-warning."""
+"""The largest change of a distribution function by neglected noise without a warning."""
 _POINTS = 512
 _BENT = 33
-"""Times at which the change of the Jacobian within a standard deviation is computed, at most."""
+"""The largest number of times at which the Jacobian's change within a deviation is computed."""
 _GRID = 201
 _SHOWN = 12
 _ARRAYS = {"alpha", "mean", "covariance", "shift", "expansion", "A", "D", "Sigma"}
@@ -76,10 +75,11 @@ class Fluctuations(Answer):
         linear_names: the names of these m: ``names`` without averages; of a problem with several
             eigenvalues the overlaps of each, with the number of the eigenvalue last.
         dimension: N, of the bands and laws.
-        expansion: what the Gaussian picture needs to be small, at N, shape (P,): the largest shift
-            of an order parameter in units of its standard deviation, or, if that is larger, the
-            relative change of the Jacobian within one standard deviation along the direction in
-            which order parameters vary most; relative to 1/α where the Jacobian is smaller.
+        expansion: the parameter that must be small for the Gaussian picture, at N, shape (P,): the
+            largest shift of an order parameter in units of its standard deviation, or, if that is
+            larger, the relative change of the Jacobian within one standard deviation along the
+            direction in which order parameters vary most; relative to 1/α where the Jacobian is
+            smaller.
         error: the error of the covariance, relative to its largest entry: the largest found.
         events: the laws of the times of events, as dictionaries; see :meth:`law`.
         warnings: where the Gaussian picture fails.
@@ -293,7 +293,7 @@ def fluctuations_at(
     independent: bool,
     events: Sequence[str | Event],
 ) -> Fluctuations:
-    """Return fluctuations along a run; see :meth:`symderiv.Problem.fluctuations`."""
+    """Return fluctuations of a study; see :meth:`symderiv.Problem.fluctuations`."""
     asked = events_of(events)
     ends = [each.name for each in asked if not each.condition]
     if ends:
@@ -317,12 +317,12 @@ def system_fluctuations(
     start: tuple[Mapping[str, Any], Mapping[str, Any]],
     events: Sequence[str | Event],
 ) -> Fluctuations:
-    """Return fluctuations along a run of a system; see :meth:`symderiv.System.fluctuations`.
+    """Return fluctuations of a system; see :meth:`symderiv.System.fluctuations`.
 
     Args:
-        solver: Its equations.
+        solver: The equations of the system.
         alpha: Times.
-        dimension: N, of bands and laws.
+        dimension: N, for bands and laws.
         start: The state at α = 0, and values of parameters that differ from the defaults.
         events: Conditions whose times have laws.
     """
@@ -332,7 +332,7 @@ def system_fluctuations(
     return _followed(fluctuating, alpha, N, conditions, None)
 
 
-@one_blas_thread()  # for many small matrices
+@one_blas_thread()  # faster for many small matrices
 def _followed(
     fluctuating: Fluctuating,
     asked: np.ndarray,
@@ -340,13 +340,13 @@ def _followed(
     conditions: Sequence[Condition],
     begin: np.ndarray | None,
 ) -> Fluctuations:
-    """Return what is seen along a run.
+    """Return the fluctuations along a run, with the laws of events.
 
     Args:
         fluctuating: The flow and its noise.
-        asked: Times.
+        asked: The times of the result.
         N: The dimension of bands and laws.
-        conditions: Their times have laws.
+        conditions: The conditions whose times have laws.
         begin: Σ at α = 0, zero when left out.
     """
     motion = fluctuating.motion
@@ -371,7 +371,7 @@ def _followed(
 
 
 def _checked(given: int | None, usual: int | None) -> int:
-    """Return the dimension of bands, as given or as usual."""
+    """Return the dimension of bands: the given one, or else that of the inputs."""
     dimension = usual if given is None else given
     if dimension is None:
         raise InputError("is missing; say how many coordinates inputs have", argument="dimension")
@@ -381,7 +381,7 @@ def _checked(given: int | None, usual: int | None) -> int:
 
 
 def _start(study: Study, initial: Start | None, independent: bool) -> Initial:
-    """Return the start of a run; with students drawn anew for every run, their mean."""
+    """Return the start of a run; if students are drawn for every run, their mean overlaps."""
     start = start_of(study, initial)
     if not independent:
         return start
@@ -401,7 +401,7 @@ def _start(study: Study, initial: Start | None, independent: bool) -> Initial:
 
 
 class _SeenFluctuations:
-    """A Gaussian run in the quantities that are shown."""
+    """A Gaussian run with its law for the shown quantities."""
 
     def __init__(self, fluctuating: Fluctuating, run: GaussianRun, dimension: int) -> None:
         self.fluctuating, self.run, self.dimension = fluctuating, run, dimension
@@ -410,13 +410,14 @@ class _SeenFluctuations:
         shift = run.shift @ slopes.T
         known = variance > 1e-9 * variance.max(axis=1, keepdims=True)
         ratio = np.abs(shift) / np.sqrt(np.where(known, variance, 1.0) * dimension)
-        #: What the Gaussian law needs to be small, at every time.
+        #: The parameter that must be small for the Gaussian law, at every time.
         self.expansion = np.maximum(np.where(known, ratio, 0.0).max(axis=1), self._bent())
 
     def _bent(self) -> np.ndarray:
         """Return the relative change of the Jacobian within one standard deviation.
 
-        It is known at some of the times; in between its square is interpolated, as variances are.
+        It is computed at some of the times; between them its square is interpolated, as variances
+        are.
         """
         motion, run, squares = self.fluctuating.motion, self.run, []
         known = np.unique(np.linspace(0, run.alpha.size - 1, _BENT).astype(int))
@@ -426,16 +427,16 @@ class _SeenFluctuations:
             step = motion.spread @ axes[:, -1] * np.sqrt(max(values[-1], 0.0))
             ahead, before = motion.jacobian(state + step), motion.jacobian(state - step)
             apart, whole = (np.linalg.norm(each, 2) for each in (ahead - before, ahead + before))
-            # what the Jacobian changes acts for the time so far, at most
+            # a change of the Jacobian acts no longer than the time so far
             change = apart / max(whole, 2.0 / alpha) if apart and alpha else 0.0
-            # beyond the overlaps of any vectors there may be no Jacobian
+            # outside of the cone of overlaps the Jacobian may not exist
             squares.append(float(change**2) if np.isfinite(change) else np.inf)
         with np.errstate(invalid="ignore"):
             bent = np.sqrt(np.interp(run.alpha, run.alpha[known], squares))
         return np.where(np.isnan(bent), np.inf, bent)
 
     def record(self, rows: np.ndarray) -> dict[str, Any]:
-        """Return means, covariances and shifts at some times, of averages behind the others."""
+        """Return means, covariances and shifts at some times; averages come last."""
         run, slopes = self.run, self.fluctuating.slopes
         mean = self.fluctuating.order_parameters(run.states[rows])
         record: dict[str, list[Any]] = {
@@ -456,7 +457,7 @@ class _SeenFluctuations:
         return {**record, "linear_names": list(names)}
 
     def warnings(self, rows: np.ndarray) -> list[str]:
-        """Return a line where the Gaussian picture fails."""
+        """Return a warning if the Gaussian picture fails at some of the times."""
         bad = np.flatnonzero(self.expansion[rows] > _GAUSSIAN)
         if not bad.size:
             return []
@@ -469,7 +470,7 @@ class _SeenFluctuations:
 
 
 def _law(seen: _SeenFluctuations, condition: Condition) -> dict[str, Any]:
-    """Return the law of the time of an event."""
+    """Return the record of the law of an event's time."""
     fluctuating, run, N = seen.fluctuating, seen.run, seen.dimension
     place, warnings = _matched(seen, condition)
     motion = fluctuating.motion
@@ -507,11 +508,11 @@ def _law(seen: _SeenFluctuations, condition: Condition) -> dict[str, Any]:
 def _left_out(
     seen: _SeenFluctuations, condition: Condition, place: int, times: np.ndarray, growth: float
 ) -> float:
-    """Return how much noise after a time can change the law of an event, by linear theory.
+    """Return how much the noise after a time can change an event's law, by linear theory.
 
-    Two covariances are compared when half the runs have met the condition, or when the mean does
-    if that is earlier: with all noise, and with that before the time only. They are compared along
-    the gap of the condition and, if something grows, along what varies most.
+    The covariance with all noise is compared with that of the noise before the time, when half the
+    runs have met the condition, or when the mean does if that is earlier. They are compared along
+    the gradient of the gap and, if some direction grows, along the direction of largest variance.
     """
     run, N = seen.run, seen.dimension
     held = seen.fluctuating.gaps(condition, run.states, run.alpha) > 0.0
@@ -535,7 +536,7 @@ def _left_out(
 
 
 def _matched(seen: _SeenFluctuations, condition: Condition) -> tuple[int, list[str]]:
-    """Return the last time at which fluctuations are Gaussian and the event still far."""
+    """Return the index of the last time with Gaussian fluctuations and a distant event."""
     run, N = seen.run, seen.dimension
     gaps = seen.fluctuating.gaps(condition, run.states, run.alpha)
     last = 0

@@ -1,4 +1,4 @@
-"""Arguments that sweeps and maps have, whether of problems or of systems."""
+"""Arguments that sweeps and maps of problems and of systems share."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SweepMade:
     notice: Any = None
 
     def sweep(self, study: Study | SweptSystem, over: Mapping[str, Any], store: Path) -> Sweep:
-        """Return the sweep that is kept in a store, and warn of runs that failed."""
+        """Return the sweep in a store, and warn of runs that failed."""
         from symderiv.sweeps.sweep import run_sweep
 
         sweep = run_sweep(
@@ -95,7 +95,7 @@ class MapMade:
         over: Mapping[str, Sequence[Any]],
         **curve: str,
     ) -> StudyMap:
-        """Return the map of a quantity, of another curve than the error if one is named."""
+        """Return the map of a quantity; ``curve`` names another curve than the error."""
         from symderiv.api.results.runs.mapped import mapped
 
         options = {name: value for name, value in vars(self).items() if name != "progress"}

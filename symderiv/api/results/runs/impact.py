@@ -1,4 +1,4 @@
-"""The claims that fall with an equation of a paper."""
+"""The claims that fall if an equation of a paper is wrong."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 from symderiv.foundation.showing import Summary
 
-#: So many claims are named in a summary.
+#: The largest number of claims that are named in a summary.
 SHOWN: Final = 6
 
 
 class Impact(Answer):
-    """The claims that fall with an equation.
+    """The claims that fall if an equation is wrong.
 
     Attributes:
         paper: where the equation is.
@@ -59,7 +59,7 @@ def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
     from symderiv_ledger.claims.dependents import fallen, home_of
     from symderiv_ledger.papers.known_papers import load_paper, names
 
-    # one that has no such equation is refused before the others are read
+    # a paper without such an equation is refused before the others are read
     asked = [load_paper(name) for name in (names() if paper is None else [fspath(paper)])]
     papers = {one.name: one for one in asked}
     try:

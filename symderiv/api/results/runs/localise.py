@@ -1,4 +1,4 @@
-"""Receptive fields that learning two classes of inputs on a ring gives rise to."""
+"""Receptive fields of networks that learn two classes of inputs on a ring."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
     from symderiv.api.arguments.taken_keys import LocaliseKeys
 
-# Change of participation ratios, of themselves, over the last quarter of the time.
+# Largest relative change of participation ratios over the last quarter of the time at rest.
 _SETTLED = 0.05
-# Times that are kept along learning.
+# Number of times during learning at which fields are kept.
 _POINTS = 40
 
 
@@ -152,7 +152,7 @@ class FieldLearning:
                 raise InputError(f"{word!r} is not {' or '.join(known)}", argument=name)
 
     def learner(self, inputs: RingInputs) -> Learner:
-        """Return who learns so from these inputs."""
+        """Return the learner with these settings and inputs."""
         from symderiv_models.localisation.training import Learner
 
         return Learner(
@@ -219,7 +219,7 @@ def localise(
 
 
 class _LearntFields(NamedTuple):
-    """Fields along learning, the loss of every run at the end, and how far learning went."""
+    """Fields during learning, the final loss of every run, and how learning ended."""
 
     time: Floats
     weights: Floats
@@ -230,7 +230,7 @@ class _LearntFields(NamedTuple):
 
 
 def _learnt(learner: Learner, learning: FieldLearning, tell: Tell) -> _LearntFields:
-    """Return the fields by the method that was asked for."""
+    """Return the fields, learnt by the method asked for."""
     sites, runs, seed, steps = learner.inputs.sites, learning.runs, learning.seed, learning.steps
     examples = max(learner.batch, learning.sample if learning.method == "flow" else 0)
     check_memory(
@@ -250,7 +250,7 @@ def _learnt(learner: Learner, learning: FieldLearning, tell: Tell) -> _LearntFie
 
 
 def _sampled(learnt: Any, steps: int, examples: int) -> _LearntFields:
-    """Return the fields that were learnt from examples."""
+    """Return the record of fields that were learnt from examples."""
     return _LearntFields(
         *(learnt.time, learnt.weights, learnt.biases, learnt.loss[-1]),
         at_rest=_settled(learnt.time, learnt.weights),
@@ -280,7 +280,7 @@ def _inputs(
 
 
 def _exact(learner: Any, runs: int, seed: int, tell: Tell) -> _LearntFields:
-    """Return the closed flow of Gaussian inputs without biases from each initial state, to rest."""
+    """Return the closed flow of Gaussian inputs without biases, followed to its steady state."""
     from symderiv_models.localisation.flow import PopulationFlow
 
     flow = PopulationFlow(learner.inputs, learner.units, learner.activation)
@@ -303,7 +303,7 @@ def _exact(learner: Any, runs: int, seed: int, tell: Tell) -> _LearntFields:
 
 
 def _exact_fields(learner: Any, runs: int, seed: int, tell: Tell) -> _LearntFields:
-    """Return the flow of Gaussian inputs by means over fields, to rest or to an end."""
+    """Return the flow of Gaussian inputs by means over fields, to its steady state or its end."""
     from symderiv_models.localisation.field_flow import FieldFlow, ShiftedReLU, field_means
 
     means = field_means(learner.activation, learner.loss, learner.units)
@@ -327,7 +327,7 @@ def _flow_times() -> Floats:
 
 
 def _measures(weights: Floats) -> dict[str, Any]:
-    """Return the part of the JSON on the fields at the end, shape (runs, K, D)."""
+    """Return the measures of the final fields, shape (runs, K, D), for JSON."""
     ratios = participation_ratio(weights)
     of_runs = np.mean(ratios, axis=1)
     count = of_runs.size
@@ -352,7 +352,7 @@ def _measures(weights: Floats) -> dict[str, Any]:
 
 
 def _settled(time: Floats, weights: Floats) -> bool:
-    """Return whether participation ratios have come to an end."""
+    """Return whether participation ratios have stopped changing."""
     late = participation_ratio(weights[time >= 0.75 * time[-1]])
     change = np.max(late, axis=0) - np.min(late, axis=0)
     return bool(np.all(change <= _SETTLED * late[-1]))

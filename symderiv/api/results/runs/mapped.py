@@ -1,4 +1,4 @@
-"""Maps as they are asked for: a quantity by its name or as a function, keys with their ends."""
+"""Maps as users ask for them: a quantity by name or as a function, and keys with ranges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from symderiv.sweeps.study_map import Measure, StudyMap, map_of
 from symderiv.sweeps.swept_keys import parse_over
 from symderiv.sweeps.system_grid import SweptSystem
 
-#: A name, or a function of the times and errors of a run that gives a number or the name of a kind.
+#: A name, or a function from the times and errors of a run to a number or the name of a kind.
 Quantity = str | Callable[[np.ndarray, np.ndarray], float | str]
 
 
@@ -31,11 +31,11 @@ def mapped(
     curve: str = "generalization_error",
     **options: Any,
 ) -> StudyMap:
-    """:func:`~symderiv.sweeps.study_map.map_of` of a quantity by its name, read off a curve.
+    """Return the map of a quantity of a curve; see :func:`~symderiv.sweeps.study_map.map_of`.
 
     Raises:
-        InputError: there is no such quantity, or a function's values are to be kept; see there for
-            others.
+        InputError: there is no such quantity, or a checkpoint is given for a function; or as
+            ``map_of``.
     """
     if callable(quantity) and options.get("checkpoint") is not None:
         raise InputError(
@@ -55,9 +55,9 @@ def mapped(
 
 
 def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    """Read ``key=low:high`` and ``key=log:low:high`` as keys with their ends, others as points.
+    """Return keys with ranges from ``key=low:high`` and ``key=log:low:high``, others with points.
 
-    Points are written as :func:`~symderiv.sweeps.swept_keys.parse_over` reads them.
+    Points have the form that :func:`~symderiv.sweeps.swept_keys.parse_over` reads.
 
     Raises:
         InputError: a text is none of these, or has fewer than three points.
@@ -86,7 +86,7 @@ def ends_of(over: Sequence[str]) -> dict[str, tuple[Any, ...]]:
 
 
 def _typed_ends(text: str, parts: Sequence[str]) -> tuple[Any, ...]:
-    """Return the two ends of a range that was typed."""
+    """Return the two ends of a range that is given as text."""
     try:
         return tuple(tomllib.loads(f"value = {part}")["value"] for part in parts)
     except tomllib.TOMLDecodeError:

@@ -1,4 +1,4 @@
-"""One gradient step on a Gaussian mixture with spikes, then ridge: network and equivalents."""
+"""One gradient step on a spiked Gaussian mixture, then ridge regression: network and models."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class OneStep(Setting):
     2
     """
 
-    if not TYPE_CHECKING:  # where the fields are the arguments
+    if not TYPE_CHECKING:  # the fields are the arguments
 
         def __init__(self, **keys):
             if "models" in keys:
@@ -194,7 +194,7 @@ def _record(found: ModelComparison) -> dict[str, Any]:
 
 
 def _hermite(found: ModelComparison) -> dict[str, Any]:
-    """Degree and coefficients, of the first trial where traces differ."""
+    """Return degree and coefficients of the Hermite model, those of the first trial."""
     from symderiv_models.one_step.setting import window_degree
 
     model = found.trials[0].hermite

@@ -1,4 +1,4 @@
-"""Numbers of a problem chosen in time: the control, its gains, and conditions of its optimum."""
+"""Optimal control: a number of a problem as a function of time, and how optimal it is."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
     from symderiv.system.varied_system import VariedSystem
 
-# what the objective may change by when steps are halved, relative
+# the largest relative change of the objective when steps are halved
 _EXACT = 1e-6
 _MOST_HALVES = 256
 _TIME = re.compile(r"time\s*:\s*(\S+)")
 _MOST_PIECES = 100_000
-# places inside bounds at which a control is looked at; three on a line tell whether it is one
+# places within bounds where constants are tested for being linear in the control
 _PLACES = (0.25, 0.5, 0.75)
 
 
@@ -121,10 +121,10 @@ class OptimalControl(Answer):
 
 
 def bounds_of(text: str) -> tuple[float, float]:
-    """Return two bounds, read from ``LOW,HIGH``.
+    """Return two bounds that are given as the text ``LOW,HIGH``.
 
     Raises:
-        InputError: it is something else.
+        InputError: the text has another form.
     """
     try:
         low, high = map(float, text.split(","))
@@ -142,7 +142,7 @@ def optimised(
     initial: Start | None,
     update: Tell,
 ) -> OptimalControl:
-    """Return the best control; see :meth:`symderiv.Problem.optimise`."""
+    """Return the best control of a study; see :meth:`symderiv.Problem.optimise`."""
     asked = _Asked.of(control, objective, bounds, pieces, float(study.alpha[-1]))
     record = _searched(controlled(study, control, asked.bounds, initial), asked, update)
     rate = study.training.learning_rate
@@ -162,7 +162,7 @@ def system_optimised(
     observable: str,
     update: Tell,
 ) -> OptimalControl:
-    """Return the best control; see :meth:`symderiv.System.optimise`."""
+    """Return the best control of a system; see :meth:`symderiv.System.optimise`."""
     from symderiv.system.system_following import steered
 
     asked = _Asked.of(control, objective, bounds, pieces, end)
@@ -191,7 +191,7 @@ class _Asked:
 
     Attributes:
         control, words: The names of the control and of the objective.
-        objective: The number that is made small.
+        objective: The objective to be minimised.
         bounds: The bounds of the control.
         edges: The edges of the pieces.
     """
@@ -247,7 +247,7 @@ def _searched(flow: ControlledFlow, asked: _Asked, update: Tell) -> dict[str, An
             "error or a later end",
             argument="objective",
         )
-    # numbers are those of the smaller steps
+    # results are those with the smaller steps
     best, constant, greedy = (finer.outcome_of(each.values) for each in (best, *others))
     record = _record(asked, finer, (best, constant, greedy))
     record |= {"step_error": error, "scouts": [each.objective for each in scouts]}
@@ -325,10 +325,10 @@ def _bounds(bounds: Sequence[float]) -> tuple[float, float]:
 def controlled(
     study: Study, control: str, bounds: tuple[float, float], initial: Start | None
 ) -> ControlledFlow:
-    """Return the flow of a study with one of its numbers as the control.
+    """Return the flow of a study with one of its numbers as control.
 
     Raises:
-        InputError: the name is not that of a number, or of one that is not a control.
+        InputError: the name is not that of a number, or the number cannot be a control.
     """
     try:
         given = number_of(study, control)
@@ -365,7 +365,7 @@ def on_a_line(
     bounds: tuple[float, float],
     average: str = "generalization_error",
 ) -> ControlledFlow | None:
-    """Return a flow whose constants are linear in a number; None if they, or its start, are not."""
+    """Return a flow with constants linear in a number, or None if there is none."""
     low, high = bounds
     places = [low + (high - low) * place for place in _PLACES]
     flows = [flow(value) for value in places]

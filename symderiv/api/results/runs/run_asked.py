@@ -1,4 +1,4 @@
-"""The arguments by which more is asked of a run than its order parameters."""
+"""The arguments that ask more of a run than its order parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunAsked:
-    """The requests for a run.
+    """The additional requests for a run.
 
     Args:
         sensitivities: names of numbers. Order parameters, the generalisation error and observables
@@ -50,7 +50,7 @@ class RunAsked:
     digits: int | None = None
 
     def target(self) -> Output | None:
-        """Return the file of the proof, if there is to be one.
+        """Return the file for the proof, if there is to be one.
 
         Raises:
             InputError: It cannot be written.

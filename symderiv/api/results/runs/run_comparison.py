@@ -21,7 +21,7 @@ from symderiv.storage.curve_results import ERROR, CurveResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Times that agree to so much of them are one.
+# Times with a smaller relative difference are the same.
 _SAME = 1e-9
 
 
@@ -125,7 +125,7 @@ def compare(run: Any, other: Any, names: Sequence[str] | None = None) -> Compari
 
 
 def _stated(result: Any) -> dict[str, Any]:
-    """Return the keys of a result with their values, all defaults filled in."""
+    """Return the keys of a result with their values, including defaults."""
     if isinstance(getattr(result, "_study", None), Study):
         return flat_keys(result.to_dict())
     if not isinstance(result, CurveResult):
@@ -150,14 +150,14 @@ def _keys(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[dict[
 def _compared(
     run: CurveResult, other: CurveResult, names: Sequence[str] | None
 ) -> tuple[list[dict[str, Any]], int, bool]:
-    """Return the differences of curves, at how many times, and whether one was interpolated."""
+    """Return the differences of curves, the number of times, and whether one was interpolated."""
     first, second = dict(run.columns(names)), dict(other.columns(names))
     one, two = run.times(), other.times()
     near = np.abs(one[:, None] - two[None, :]) <= _SAME * (1e-300 + np.abs(one))[:, None]
     here = np.flatnonzero(near.any(axis=1))
     interpolated = here.size < 2
     if interpolated:
-        # at the times of the one whose values are not smooth, or of the one that has fewer
+        # at the times of the result with noisy values, or else of that with fewer times
         noisy = any(name.partition("[")[0].endswith(ERROR) for name in _all(run))
         at = one if noisy or one.size <= two.size else two
         at = at[(at >= max(one[0], two[0])) & (at <= min(one[-1], two[-1]))]
@@ -206,7 +206,7 @@ def _difference(
 
 
 def _at(times: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return values at times: known ones, or else interpolated over ln(1 + α) without overshoot."""
+    """Return values at other times: known ones, or a monotone interpolation in ln(1 + α)."""
     place = np.clip(np.searchsorted(times, at * (1 - _SAME)), 0, times.size - 1)
     if np.allclose(times[place], at, rtol=_SAME, atol=0.0):
         return values[place]

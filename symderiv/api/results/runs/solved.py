@@ -1,4 +1,4 @@
-"""A run with all that was asked of it: derivatives, events, an end at an event, a proof."""
+"""A run with everything asked of it: derivatives, events, an end at an event, a proof."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def solved(
     notice: Any,
     checkpoint: Any,
 ) -> tuple[Trajectory, Study]:
-    """Return the run of a study, and the study with the times that the run has.
+    """Return the run of a study, and the study with the times of this run.
 
     Raises:
-        InputError: What is asked for is not acceptable.
-        NotYetError: A proof is asked for, and the equations do not enclose.
+        InputError: A request is not acceptable.
+        NotYetError: A proof is asked for, but the equations cannot be enclosed.
     """
     wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
     radius = radius_of(asked.radius, asked.digits)
@@ -50,7 +50,7 @@ def solved(
         return _integrated(ended, initial, update, notice, checkpoint)
 
     followed = FollowedStudy(study, initial)
-    # what has no proof is refused before it is solved
+    # equations without a proof are refused before they are solved
     traced = traced_study(study, initial) if asked.certify else None
     run: Trajectory = followed.solved(wanted, run_at)
     if traced is not None:
@@ -59,7 +59,7 @@ def solved(
 
 
 def _at(study: Study, times: np.ndarray) -> Study:
-    """Return the study at other times."""
+    """Return the study with other times."""
     grid = set(Time.RECORDS["values"].instead_of)
     others = {
         key: value
@@ -72,7 +72,7 @@ def _at(study: Study, times: np.ndarray) -> Study:
 def _integrated(
     study: Study, initial: Start | None, update: Tell, notice: Any, checkpoint: Any
 ) -> Trajectory:
-    """Return the run of a study, to where it was interrupted."""
+    """Return the run of a study, up to an interruption if there was one."""
     last = float(study.alpha[-1]) or 1.0
     run = solve(
         study,

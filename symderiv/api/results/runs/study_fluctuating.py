@@ -29,14 +29,14 @@ _SINGLE = {"v", "b", "v_velocity", "b_velocity"}
 
 @dataclass(frozen=True)
 class StudyFluctuations(Fluctuating):
-    """A study with its statement and its flow.
+    """The fluctuations of a study: its flow, and its statement for the noise of steps.
 
     Args:
-        study: Whose steps fluctuate.
-        start: Where its flow begins.
+        study: The study whose steps fluctuate.
+        start: The initial state of its flow.
 
     Raises:
-        NotYetError: Fluctuations of its steps are not known yet.
+        NotYetError: Fluctuations of such a study are not known yet.
     """
 
     study: Study
@@ -92,7 +92,7 @@ class StudyFluctuations(Fluctuating):
 
     @cached_property
     def _coordinates(self) -> list[tuple[int, np.ndarray, tuple[str, tuple[int, ...]]]]:
-        """Places of what fluctuates, directions in flat states, names of arrays with indices."""
+        """Places, flat directions, and array names with indices of the fluctuating coordinates."""
         moving = {str(each) for each in self.reading.statement.step().scalars}
         coordinates = []
         packing = self._packing
@@ -112,7 +112,7 @@ class StudyFluctuations(Fluctuating):
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
-        """Names of what is shown: Q, R and v where it is trained."""
+        """Names of the shown order parameters: Q, R and v if it is trained."""
         K, M = self.flow.state.K, self.flow.state.M
         pairs = [(i, j) for i in range(K) for j in range(i, K)]
         names = [f"Q[{i + 1},{j + 1}]" for i, j in pairs]
@@ -133,11 +133,11 @@ class StudyFluctuations(Fluctuating):
         return np.concatenate([Q[:, rows, columns], R.reshape(len(R), -1), trained], axis=1)
 
     def drawn(self) -> np.ndarray:
-        """Return the covariance of √N times overlaps of students drawn anew for every run.
+        """Return the covariance of √N times overlaps if students are drawn for every run.
 
-        Coordinates of students are independent normal numbers of a standard deviation σ, teachers
-        are common: Q^k_ij has the variance σ⁴ (1 + δ_ij)/w_k, and r^k_in has the covariances
-        σ² t^k_nm/w_k.
+        Coordinates of students are independent normal numbers with standard deviation σ, and all
+        runs have the same teachers: Q^k_ij has the variance σ⁴ (1 + δ_ij)/w_k, and r^k_in has the
+        covariances σ² t^k_nm/w_k.
         """
         state, n = self.flow.state, len(self._coordinates)
         square = self.study.initial.student_std**2
@@ -185,7 +185,7 @@ class StudyFluctuations(Fluctuating):
         return [(1.0, SlowState(vectors_by_name, state.weight, {"x": rho}, numbers))]
 
     def held(self, step: StepVariation) -> tuple[list[int], np.ndarray]:
-        # overlaps with teachers are times ρ
+        # overlaps with teachers contain the eigenvalue ρ
         rows, scale = [], []
         first = len(step.pairs) * step.classes
         for _, _, (name, index) in self._coordinates:

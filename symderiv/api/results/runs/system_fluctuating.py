@@ -26,20 +26,20 @@ from symderiv.system.system_sgd import gram_of
 from symderiv.system.varied_system import SystemPoint
 
 _STEP = 1e-3
-"""Length of differences of rates without a derivative, in units of the state."""
+"""The step of differences for rates without a derivative, in units of the state."""
 _NO_VECTORS = -1e-9
 
 
 @dataclass(frozen=True)
 class SystemFluctuations(Fluctuating):
-    """A system from a state, with its statement and its flow.
+    """The fluctuations of a system: its flow from a state, and the noise of steps.
 
     Args:
-        point: Where it begins.
+        point: The initial state.
 
     Raises:
-        NotYetError: Fluctuations of its steps are not known yet.
-        InputError: No vectors have the overlaps at the begin.
+        NotYetError: Fluctuations of such a system are not known yet.
+        InputError: No vectors have the initial overlaps.
     """
 
     point: SystemPoint
@@ -91,7 +91,7 @@ class SystemFluctuations(Fluctuating):
 
     @cached_property
     def _named(self) -> dict[str, int]:
-        """Places of what is shown in states by name, in the order in which it is shown."""
+        """Places in states of the shown order parameters by name, in the order shown."""
         layout = self.point.solver.layout
         order = layout.shown(self.point.given)
         places = {name: n for n, name in enumerate(entry_names(layout, order)) if name}
@@ -159,7 +159,7 @@ class SystemFluctuations(Fluctuating):
 def _difference(
     function: Callable[[np.ndarray], np.ndarray], state: np.ndarray, direction: np.ndarray
 ) -> np.ndarray:
-    """Return the rate of a function along a direction, by differences of fourth order."""
+    """Return the derivative of a function along a direction, by differences of fourth order."""
     size = _STEP * (1e-2 + np.abs(state).max()) / (np.abs(direction).max() or 1.0)
     near, far = (
         function(state + n * size * direction) - function(state - n * size * direction)

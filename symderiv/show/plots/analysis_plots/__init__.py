@@ -1,1 +1,1 @@
-"""Figures of analyses, one module for each kind of answer."""
+"""Figures of analyses, one module for each kind of result."""

@@ -1,4 +1,4 @@
-"""Branches of equilibrium states over α, and what an output tells of the fields of a target."""
+"""Branches of equilibrium states over α, and moments of fields given an output."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def possible_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = No
         if quantity == "overlap":
             values = values[:, *np.triu_indices(values.shape[1])]
         columns = values.reshape(alpha.size, -1)
-        # curves have a gap where their branch ends
+        # NaN makes a gap where a branch ends
         ends = [each["alpha"] for each in record["transitions"] if each["branch"] == name]
         order = np.argsort([*alpha, *ends])
         columns = np.vstack([columns, np.full((len(ends), columns.shape[1]), np.nan)])[order]
@@ -148,7 +148,7 @@ def moment_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     places = np.argwhere(np.triu(np.ones(moments.shape[1:])))
     for n, (i, j) in enumerate(places):
         less = " - 1" if i == j else ""
-        # entries that are equal stay visible
+        # different styles keep equal entries visible
         style = ("os^v" if points else ("-", "--", ":", "-."))[n % 4]
         axis.plot(y, moments[:, i, j], style, label=f"E[z{i + 1} z{j + 1}{less} | y]")
     axis.axhline(0.0, color="0.7", lw=0.8)

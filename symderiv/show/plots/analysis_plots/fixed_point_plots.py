@@ -21,12 +21,12 @@ def saddle_axes(
     level: str,
     ax: Axes | None = None,
 ) -> Axes:
-    """Return the graph of saddles of which vectors exist: index to the right, error upwards.
+    """Return axes with physical fixed points by index (right) and error (upwards), and arrows.
 
     Args:
         points: records of fixed points, with their ``level``.
-        connections: which leads to which, numbered from 1.
-        level: what that is.
+        connections: records of connections between points, numbered from 1.
+        level: the label of the level's axis.
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)
@@ -34,10 +34,10 @@ def saddle_axes(
     taken: dict[int, int] = {}
     for number, point in enumerate(points, 1):
         if point["physical"]:
-            # what has no index stands left of all
+            # points without an index stand to the left
             index = -1 if point["index"] is None else int(point["index"])
             taken[index] = taken.get(index, 0) + 1
-            # points of one index stand beside each other
+            # points with one index stand beside each other
             shift = 0.16 * (taken[index] // 2) * (-1) ** taken[index]
             places[number] = (index + shift, float(point["level"]))
     drawn = {(each["source"], each["target"]) for each in connections}
@@ -94,8 +94,8 @@ def branch_axes(
 
     Args:
         branches: curves of fixed points, with their ``level``.
-        bifurcations: marked places on them.
-        names: what is followed, and what the level is.
+        bifurcations: the bifurcations marked on the curves.
+        names: the labels of the followed key and of the level.
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)

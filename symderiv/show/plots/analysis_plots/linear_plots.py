@@ -1,4 +1,4 @@
-"""Linearised and linear networks: error curves with approximations, spectra of plateaus."""
+"""Figures of linear networks and linearisations: error curves, spectra of plateaus."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def linear_axes(
     window: tuple[float, float] | None,
     ax: Axes | None = None,
 ) -> Axes:
-    """ε_g(α) on logarithmic axes, one line per curve, the window of the power law shaded.
+    """Return axes with ε_g(α), one line per curve, and the power law's window shaded.
 
     Args:
         alpha: ascending times, shape (n,).
         curves: label and values, shape (n,), the exact one first.
-        window: both ends, or None.
+        window: the two ends of the window, or None.
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)
@@ -54,15 +54,15 @@ def linear_axes(
 
 _KINDS = {"attractive": 0, "neutral": 2, "escaping": 1}
 
-#: A symmetry sector: what it moves, attractive, neutral or escaping, its multiplicity, its rates.
+#: A symmetry sector: its motion, its kind (attractive, neutral, escaping), multiplicity, rates.
 Group = tuple[str, str, int, Sequence[float]]
 
 
 def spectrum_axes(groups: Sequence[Group], ax: Axes | None = None) -> Axes:
-    """Return rates of all groups on one axis that is linear around 0 and logarithmic beyond.
+    """Return axes with the rates of all groups, linear around 0 and logarithmic beyond.
 
     Args:
-        groups: with at least one rate each; a positive rate leaves the plateau.
+        groups: the groups, with at least one rate each; a positive rate leaves the plateau.
         ax: where to draw; new axes when None.
     """
     sizes = [abs(rate) for *_, rates in groups for rate in rates if rate]

@@ -1,4 +1,4 @@
-"""Figures of what is asked of runs: spread at finite N, fits, controls, errors of tasks."""
+"""Figures of runs: fluctuations at finite N, fits, controls, errors on tasks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def time_axes(name: str, times: np.ndarray, ax: Axes | None = None) -> Axes:
 
     Args:
         name: the name of the event.
-        times: ascending, of equal weights; infinite ones are never.
+        times: ascending times of equal weights; infinite ones mean never.
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)
