@@ -118,7 +118,7 @@ class SymmetricStates:
             for i in range(len(labels))
             for j in range(i)
         }
-        return [each for each in sorted(triples) if each[0] >= 0 and each[0] != each[1] == each[1]]
+        return [each for each in sorted(triples) if 0 <= each[0] != each[1]]
 
     @cached_property
     def of_teachers(self) -> tuple[Labels, Floats]:
