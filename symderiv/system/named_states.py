@@ -445,6 +445,7 @@ def _same_weights(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _unknown(name: str, known: Iterable[str], what: str) -> str:
-    near = difflib.get_close_matches(name, list(known), 1)
+    known = list(dict.fromkeys(known))
+    near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known) or 'none'}"
     return f"{name!r} is not {what} of this system{hint}"

@@ -210,3 +210,11 @@ def test_jumps_in_time_depend_on_parameters_and_are_taken_from_the_right() -> No
         for symbol, place in places.items():
             right = float(place.subs({P.alpha: alpha + 1e-9, T: 2, k: 3}))
             assert float(fields[str(symbol)]) == (right > 0), (alpha, place)
+
+
+def test_an_unknown_name_is_answered_with_each_known_one_once() -> None:
+    P = sd.System()
+    x, w = P.inputs("x"), P.vectors("w", 2)
+    P.update({w[0]: -(w[1] @ x) * x})
+    with pytest.raises(InputError, match=r"'Q' is not an order parameter .*; there are w\.w$"):
+        P.solve(end=1, initial={"Q": [[1, 0], [0, 1]]})
