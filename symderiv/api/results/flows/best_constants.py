@@ -13,6 +13,7 @@ from scipy.optimize import brentq, minimize_scalar
 from symderiv.analysis.fixed_points.continuation import LargestRate
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
 from symderiv.analysis.fixed_points.search import Found
+from symderiv.api.arguments.ranges import range_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.flows.stationary import points_of, value_of
 from symderiv.api.results.flows.stationary_flow import StationaryFlow, constants_along
@@ -122,11 +123,10 @@ def _checked(between: Sequence[float], goal: str, end: float | None) -> tuple[fl
             ``end``.
     """
     check_one_of("goal", goal, GOALS)
-    if len(between) != 2 or not between[0] < between[1]:
-        raise InputError("must be two numbers, the smaller one first", argument="between")
+    ends = range_of(between, "between")
     if goal != "error" and end is not None:
         raise InputError("is allowed only with goal='error'", argument="end")
-    return float(between[0]), float(between[1])
+    return ends
 
 
 def _of_error(

@@ -16,6 +16,7 @@ from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
 from symderiv.api.arguments.exact_numbers import check_digits
+from symderiv.api.arguments.ranges import ranges_of
 from symderiv.api.results.flows.fixed_point_answer import (
     NOT_FOLLOWED,
     UNPROVED,
@@ -195,12 +196,8 @@ def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Follo
     Raises:
         InputError: the keys are not one or two numbers of the study, each within its range.
     """
-    if len(follow) > 2:
-        raise InputError(f"has {len(follow)} keys; give one key or two", argument="follow")
     along: list[_FollowedKey] = []
-    for name, ends in follow.items():
-        if len(ends) != 2 or not ends[0] < ends[1]:
-            raise InputError(f"{name} must have two ends, the smaller one first", argument="follow")
+    for name, ends in ranges_of(follow, "follow", 2).items():
         key = study_key(name)
         begin = value_of(study, key)
         if not ends[0] <= begin <= ends[1]:
@@ -212,7 +209,7 @@ def _ends_of(study: Study, follow: Mapping[str, Sequence[float]]) -> list[_Follo
         low = max(ends[0], _LEAST_RATE * ends[1]) if key == _RATE else ends[0]
         if any(each.key == key for each in along):
             raise InputError(f"{key} is followed twice; give another key", argument="follow")
-        along.append(_FollowedKey(key, begin, float(low), float(ends[1])))
+        along.append(_FollowedKey(key, begin, low, ends[1]))
     return along
 
 

@@ -13,6 +13,7 @@ from flint import arb
 from symderiv.analysis.fixed_points.continuation import followed
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
+from symderiv.api.arguments.ranges import ranges_of
 from symderiv.api.results.flows.fixed_point_answer import (
     NOT_FOLLOWED,
     UNPROVED,
@@ -137,18 +138,16 @@ def _ends_of(
     Raises:
         InputError: Several parameters are given, or one is unknown or not within its range.
     """
-    if len(follow) > 1:
-        raise InputError(f"has {len(follow)} parameters; give one", argument="follow")
-    for name, ends in follow.items():
+    ranges = ranges_of(follow, "follow", 1)
+    for name, ends in ranges.items():
         if name not in values:
             known = ", ".join(values) or "none"
             raise InputError(f"{name!r} is not a parameter; there are {known}", argument="follow")
-        if len(ends) != 2 or not ends[0] <= values[name] <= ends[1] or ends[0] == ends[1]:
+        if not ends[0] <= values[name] <= ends[1]:
             raise InputError(
-                f"{name} must have two ends, with its value {values[name]:g} between them",
-                argument="follow",
+                f"{name}: its ends must enclose {values[name]:g}, its value", argument="follow"
             )
-    return {name: (float(ends[0]), float(ends[1])) for name, ends in follow.items()}
+    return ranges
 
 
 def _branches(

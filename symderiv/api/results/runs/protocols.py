@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symderiv.api.arguments.ranges import range_of
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.followed import number_of, with_numbers
@@ -213,7 +214,9 @@ class _Asked:
             raise InputError(f"{end:g} is not a positive number", argument="end")
         names = {"final": "final error", "integral": "integral of the error"}
         words = names.get(objective, "time to the error")
-        return cls(control, words, asked, _bounds(bounds), np.linspace(0.0, end, pieces + 1))
+        return cls(
+            control, words, asked, range_of(bounds, "bounds"), np.linspace(0.0, end, pieces + 1)
+        )
 
 
 def _searched(flow: ControlledFlow, asked: _Asked, update: Tell) -> dict[str, Any]:
@@ -306,20 +309,6 @@ def _objective(text: str) -> Objective:
             argument="objective",
         )
     return TimeToError(error)
-
-
-def _bounds(bounds: Sequence[float]) -> tuple[float, float]:
-    try:
-        low, high = map(float, bounds)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"{bounds!r} is not two numbers such as (0, 5)", argument="bounds"
-        ) from None
-    if not -np.inf < low < high < np.inf:
-        raise InputError(
-            f"{low:g} and {high:g} are not finite numbers in ascending order", argument="bounds"
-        )
-    return low, high
 
 
 def controlled(
