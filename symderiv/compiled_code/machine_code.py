@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -141,6 +142,11 @@ class MachineCode:
                 raise ValueError(self._messages[FIRST_ERROR - code])
             raise RuntimeError(f"compiled code ended with status {code}")
         return result.value if self._has_result else None
+
+
+Others = Mapping[str, MachineCode]
+"""Functions that code is linked with, by the symbols under which it calls them."""
+NO_OTHERS: Final[Others] = MappingProxyType({})
 
 
 class _Argument:
@@ -259,8 +265,8 @@ def load(path: Path) -> dict[str, MachineCode] | None:
     return read(path) if is_possible() else None
 
 
-def read(path: Path) -> dict[str, MachineCode] | None:
-    """Return the same, whether derivations are kept or not."""
+def read(path: Path, others: Others = NO_OTHERS) -> dict[str, MachineCode] | None:
+    """Return the same, whether derivations are kept or not; ``others`` as in :func:`linked`."""
     try:
         if not _is_own(path):
             return None
@@ -274,7 +280,7 @@ def read(path: Path) -> dict[str, MachineCode] | None:
         by_name: dict[str, MachineCode] = {}
         for name, entry in said["functions"].items():
             code, rest = rest[: entry["bytes"]], rest[entry["bytes"] :]
-            by_name[name] = linked(entry, code)
+            by_name[name] = linked(entry, code, others)
     except (OSError, ValueError, KeyError, RuntimeError, AttributeError, ImportError):
         # numba does what cannot be done here
         return None
@@ -314,8 +320,8 @@ def _linker() -> Any:
     return binding.create_lljit_compiler(machine)
 
 
-def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
-    """Return a function from how it is called and its code."""
+def linked(entry: Mapping[str, Any], code: bytes, others: Others = NO_OTHERS) -> MachineCode:
+    """Return a function from how it is called, its code and the functions that this calls."""
     from llvmlite import binding
 
     library = ctypes.CDLL(None)
@@ -332,8 +338,8 @@ def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
         # what wrappers need is never called
         wanted = name if name in CALLED else "abort"
         address = ctypes.cast(getattr(library, wanted), ctypes.c_void_p).value
-        builder.import_symbol(name, address)
+        builder.import_symbol(name, others[name].address if name in others else address)
     made = builder.link(_linker(), f"symderiv_{next(_numbers)}")
     addresses = [made[symbol] for symbol in symbols]
-    how = entry["arguments"], entry["returns"], made, entry.get("messages", ())
+    how = entry["arguments"], entry["returns"], (made, others), entry.get("messages", ())
     return MachineCode(addresses[0], *how, *addresses[1:])

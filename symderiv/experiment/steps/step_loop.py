@@ -28,11 +28,10 @@ class StepLoop:
         self._loop: Any = code
         self._changes: Any = called
         if code is None or called is None:
-            from symderiv.compiled_code.compiled import as_argument
             from symderiv.compiled_code.for_numba import for_numba
             from symderiv.experiment.steps.step_kernel import learn as compiled
 
-            self._loop, self._changes = compiled, as_argument(for_numba(changes))
+            self._loop, self._changes = compiled, for_numba(changes)
 
     def bound(self, *arguments: tuple[np.ndarray, ...]) -> Callable[[], int]:
         """Return a call of :func:`symderiv.experiment.steps.step_kernel.learn`.

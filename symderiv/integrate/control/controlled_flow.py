@@ -240,9 +240,8 @@ def _loop(loop: Linked, function: Callable[..., None], *others: Any) -> None:
     if isinstance(function, MachineCode) and loop.without_compiler() is not None:
         loop(function, *others)
         return
-    from symderiv.compiled_code.compiled import as_argument
     from symderiv.compiled_code.for_numba import for_numba
     from symderiv.integrate.control import control_loops
 
     name = "forward" if loop is forward else "backward"
-    getattr(control_loops, name)(as_argument(for_numba(function)), *others)
+    getattr(control_loops, name)(for_numba(function), *others)

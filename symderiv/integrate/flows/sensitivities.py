@@ -11,11 +11,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from symderiv.compiled_code.composed import composed
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.courses import Course, driven
@@ -207,7 +208,7 @@ class VariedRun(ABC):
         if not self.directions:
             return self.functions(None)[0]
         rhs, tangent = self.functions(tuple(self._moving.shapes))
-        return _varied(rhs, tangent, len(self.directions), self._moving.size)
+        return composed(varied_rates, rhs, tangent, len(self.directions), self._moving.size)
 
 
 @dataclass(frozen=True)
@@ -362,31 +363,20 @@ def as_argument(value: Any) -> Any:
     return np.ascontiguousarray(value) if np.ndim(value) else float(value)
 
 
-@lru_cache(maxsize=64)
-def _varied(
-    rhs: Callable[..., None], tangent: Callable[..., None], count: int, moving: int
-) -> Callable[..., None]:
-    """Return the right-hand side of a flow with directions behind its state.
+def varied_rates(rhs: Any, tangent: Any, count: int, moving: int) -> Any:
+    """Return the right-hand side of a flow with directions behind its state, to be composed.
 
     Args:
         rhs, tangent: the right-hand sides of the flow, and of its rates along a direction.
         count: the number of the directions.
         moving: how many numbers behind the parameters belong to each direction.
     """
-    # every solve reads this module, and few ask for derivatives
-    import numba
 
-    from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE
-    from symderiv.compiled_code.for_numba import for_numba
-
-    rhs, tangent = for_numba(rhs), for_numba(tangent)
-
-    @numba.njit(RIGHT_HAND_SIDE.signature, error_model="numpy", nogil=True)
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
         size, constants = state.size // (count + 1), parameters.size - count * moving
         rhs(alpha, state[:size], sizes, parameters[:constants], derivative[:size])
         given = np.empty(size + constants + moving)
-        # entry by entry: numba takes seconds to compile what it says of slices of other lengths
+        # entry by entry, as the language of what is composed has it
         for a in range(size):
             given[a] = state[a]
         for a in range(constants):
@@ -398,5 +388,4 @@ def _varied(
             end = begin + size
             tangent(alpha, state[begin:end], sizes, given, derivative[begin:end])
 
-    varied: Callable[..., None] = right_hand_side
-    return varied
+    return right_hand_side

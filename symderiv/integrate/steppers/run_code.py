@@ -55,9 +55,9 @@ def stepper_for(
     from symderiv.compiled_code.compiled import (
         LANE_RIGHT_HAND_SIDE,
         RIGHT_HAND_SIDE,
-        as_argument,
         is_from_numba,
     )
+    from symderiv.compiled_code.for_numba import for_numba
     from symderiv.compiled_code.object_code import in_memory
 
     kind = RIGHT_HAND_SIDE if width == 1 else LANE_RIGHT_HAND_SIDE
@@ -65,10 +65,9 @@ def stepper_for(
         called = in_memory(right_hand_side, kind.signature)
         if called is not None:
             return code[_ADVANCE], called
-    from symderiv.compiled_code.for_numba import for_numba
     from symderiv.integrate.steppers.stepper import stepper
 
-    return stepper(width, method), as_argument(for_numba(right_hand_side), kind)
+    return stepper(width, method), for_numba(right_hand_side, kind)
 
 
 def _stepper_code(method: str, width: int = 1) -> dict[str, MachineCode] | None:
