@@ -46,10 +46,7 @@ class Mixture:
     standardised: bool
 
     def __post_init__(self) -> None:
-        if self.assignment not in ASSIGNMENTS:
-            raise InputError(
-                f"{self.assignment!r} is neither sample nor coordinate", argument="assignment"
-            )
+        check_one_of("assignment", self.assignment, ASSIGNMENTS)
         p = self.probabilities
         if p.shape != self.means.shape[:1] or np.any(p <= 0.0) or abs(p.sum() - 1.0) > 1e-9:
             raise InputError(
