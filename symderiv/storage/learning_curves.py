@@ -35,6 +35,8 @@ class Curves(CurveResult):
 
     Args:
         alpha: times reached, ascending, shape (P,).
+        Q, R, v, generalization_error: arrays over time, of simulations with an axis of runs first.
+        T, teacher_weights: shapes (M, M), (M,).
         alpha_end: the time of the last step that was made.
         cause: "done", or why the run ended early.
         message: one line that says how the run ended.
@@ -48,6 +50,12 @@ class Curves(CurveResult):
     """
 
     alpha: np.ndarray
+    Q: np.ndarray
+    R: np.ndarray
+    v: np.ndarray
+    generalization_error: np.ndarray
+    T: np.ndarray
+    teacher_weights: np.ndarray
     alpha_end: float
     cause: str
     message: str

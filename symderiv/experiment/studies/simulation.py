@@ -36,12 +36,6 @@ class Simulation(Curves):
     TITLE: ClassVar[str] = "Order parameters of online learning, simulated"
 
     examples: np.ndarray
-    Q: np.ndarray
-    R: np.ndarray
-    v: np.ndarray
-    generalization_error: np.ndarray
-    T: np.ndarray
-    teacher_weights: np.ndarray
     initial: State | None
     dimension: int
     runs: int

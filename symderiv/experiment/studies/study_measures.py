@@ -32,8 +32,7 @@ class PlainErrors:
 
     def __init__(self, study: Study, T: np.ndarray) -> None:
         self.T = T
-        kernel = load_kernel(study.student_activation, study.teacher_activation)
-        self._error = kernel.generalization_error
+        self._kernel = load_kernel(study.student_activation, study.teacher_activation)
 
     @staticmethod
     def know(study: Study) -> bool:
@@ -45,8 +44,12 @@ class PlainErrors:
 
     def __call__(self, Q: np.ndarray, R: np.ndarray, v: np.ndarray, w: np.ndarray) -> float:
         """Return the error of output weights v (K,) against w (M,)."""
-        # copies, which compiled code takes: they are contiguous and may be written to
-        return float(self._error(*map(np.array, (Q, R, self.T, v, w))))
+        return _error_of(self._kernel, Q, R, self.T, v, w)
+
+
+def _error_of(kernel: Kernel, *given: np.ndarray) -> float:
+    # copies, which compiled code takes: they are contiguous and may be written to
+    return float(kernel.generalization_error(*map(np.array, given)))
 
 
 _BEYOND = {"J", "B"}  # families of vectors that every study has
@@ -121,11 +124,7 @@ class PlainMeasures(_Measures):
         return {"Q": Q, "R": R, "v": v, "generalization_error": error}
 
     def _error(self, Q: np.ndarray, R: np.ndarray, T: np.ndarray, v: np.ndarray) -> float:
-        weights = self.steps.start.state.teacher_weights
-        # copies, which compiled code takes: they are contiguous and may be written to
-        given = map(np.array, (Q, R, T, v, weights))
-        error = self.kernel.generalization_error(*given)
-        return float(error)
+        return _error_of(self.kernel, Q, R, T, v, self.steps.start.state.teacher_weights)
 
 
 @dataclass(frozen=True)

@@ -81,12 +81,6 @@ class Trajectory(FollowedResult, Curves):
 
     TITLE: ClassVar[str] = "Order parameters of online learning, integrated"
 
-    Q: np.ndarray
-    R: np.ndarray
-    T: np.ndarray
-    v: np.ndarray
-    teacher_weights: np.ndarray
-    generalization_error: np.ndarray
     student_overlap: np.ndarray
     cross_overlap: np.ndarray
     initial: State
