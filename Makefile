@@ -74,8 +74,9 @@ kernels: $(VENV)/.installed
 SHIP = NUMBA_CACHE_DIR=build/stepper-cache NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= $(BIN)/python
 stepper-code: $(VENV)/.installed
 	rm -rf build/stepper-cache  # of code that numba takes from a cache nothing can be read
-	$(SHIP) -m symderiv.integrate.steppers.ship_steppers
-	$(SHIP) -m symderiv.compiled_code.ship_linked symderiv.analysis.low_rank:all_roots symderiv.precision.balls.forms:narrow \
+	$(SHIP) -m symderiv.compiled_code.ship_linked symderiv.integrate.steppers.run_code:explicit \
+		symderiv.integrate.steppers.run_code:implicit symderiv.integrate.steppers.run_code:explicit_8 \
+		symderiv.analysis.low_rank:all_roots symderiv.precision.balls.forms:narrow \
 		symderiv.experiment.steps.step_loop:learn symderiv.experiment.steps.step_normals:fill_normals \
 		symderiv.integrate.control.controlled_flow:forward symderiv.integrate.control.controlled_flow:backward
 	$(SHIP) -m symderiv.experiment.steps.step_normals

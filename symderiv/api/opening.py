@@ -20,6 +20,7 @@ from symderiv.foundation.named_arguments import public
 from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.problem.state import State, load_state, unchecked_state
+from symderiv.storage.learning_curves import facts_of
 from symderiv.storage.run_files import BY, of_rules, read_run
 from symderiv.system.system_trajectory import KIND, SystemRun
 
@@ -182,44 +183,19 @@ def _ledger(path: Path) -> Verdicts:
     return Verdicts(records, unsettled, in_full=False)
 
 
-def _state(variables: dict[str, np.ndarray], at: int) -> State:
-    """Return the state at the time with index ``at``; overlaps that were not kept are NaN."""
-    L = variables["eigenvalue"].size
-    P, K, M = variables["R"].shape
-    unknown = {
-        "student_overlap": np.full((P, L, K, K), np.nan),
-        "cross_overlap": np.full((P, L, K, M), np.nan),
-    }
-    students, cross = (variables.get(name, unknown[name]) for name in unknown)
+def _state(variables: dict[str, np.ndarray], *moving: np.ndarray) -> State:
+    """Return a state with these overlaps per eigenvalue and output weights of the students."""
+    students, cross, weights = moving
     return unchecked_state(
         variables["eigenvalue"],
         variables["weight"],
-        students[at],
-        cross[at],
+        students,
+        cross,
         variables["teacher_overlap"],
         variables["T"],
-        variables["v"][at],
+        weights,
         variables["teacher_weights"],
     )
-
-
-def _common(path: Path, attributes: dict[str, Any]) -> dict[str, Any]:
-    warnings = str(attributes["warnings"])
-    return {
-        "alpha_end": float(attributes["alpha_end"]),
-        "cause": attributes["end"],
-        "message": attributes["message"],
-        "wall_seconds": float(attributes["wall_seconds"]),
-        "warnings": tuple(warnings.split("\n")) if warnings else (),
-        "study_text": attributes["study"],
-        # files of earlier versions do not have this attribute
-        "by_default": str(attributes.get("by_default", "")),
-        "student_activation": attributes["student_activation"],
-        "teacher_activation": attributes["teacher_activation"],
-        "kernel_sha256": attributes["solver_module_sha256"],
-        "kernel_name": attributes["solver_module"],
-        "output": str(path),
-    }
 
 
 def _trajectory(
@@ -227,9 +203,11 @@ def _trajectory(
 ) -> Trajectory:
     if not variables["alpha"].size:
         raise InputError(f"{path.name}: the run reached none of its times", argument="path")
-    first, last = _state(variables, 0), _state(variables, -1)
     P, K, M = variables["R"].shape
-    L = first.L
+    L = variables["eigenvalue"].size
+    students = variables.get("student_overlap", np.full((P, L, K, K), np.nan))
+    cross = variables.get("cross_overlap", np.full((P, L, K, M), np.nan))
+    weights = variables["v"]
     compression = None
     if attributes["compression"] != "none":
         compression = Compression(
@@ -243,31 +221,18 @@ def _trajectory(
         for name, value in attributes.items()
         if name.startswith("activation_") or name == "events"
     }
+    arrays: dict[str, Any] = {name: variables[name] for name in Trajectory.ARRAYS}
     return Trajectory(
-        alpha=variables["alpha"],
-        Q=variables["Q"],
-        R=variables["R"],
-        T=variables["T"],
-        v=variables["v"],
-        teacher_weights=variables["teacher_weights"],
-        generalization_error=variables["generalization_error"],
-        student_overlap=variables.get("student_overlap", np.full((P, L, K, K), np.nan)),
-        cross_overlap=variables.get("cross_overlap", np.full((P, L, K, M), np.nan)),
-        initial=first,
-        final=last,
-        steps=int(attributes["steps"]),
-        rejected=int(attributes["rejected_steps"]),
-        rhs_evaluations=int(attributes["rhs_evaluations"]),
-        relative_tolerance=float(attributes["relative_tolerance"]),
-        tolerance_reached=float(attributes["tolerance_reached"]),
-        tolerance_method=attributes["tolerance_method"],
-        tolerance_kept=bool(attributes["tolerance_kept"]),
-        error_accuracy=float(attributes["generalization_error_accuracy"]),
-        method=attributes["method"],
+        **arrays,
+        student_overlap=students,
+        cross_overlap=cross,
+        initial=_state(variables, students[0], cross[0], weights[0]),
+        final=_state(variables, students[-1], cross[-1], weights[-1]),
         compression=compression,
         attributes=facts,
         further=_further(variables, ""),
-        **_common(path, attributes),
+        output=str(path),
+        **facts_of(Trajectory, attributes),
     )
 
 
@@ -275,16 +240,8 @@ def _start(variables: dict[str, np.ndarray]) -> State | None:
     """Return the initial state of a simulation; files of earlier versions do not have it."""
     if "initial_weights" not in variables:
         return None
-    return unchecked_state(
-        variables["eigenvalue"],
-        variables["weight"],
-        variables["initial_student_overlap"],
-        variables["initial_cross_overlap"],
-        variables["teacher_overlap"],
-        variables["T"],
-        variables["initial_weights"],
-        variables["teacher_weights"],
-    )
+    names = ("initial_student_overlap", "initial_cross_overlap", "initial_weights")
+    return _state(variables, *(variables[name] for name in names))
 
 
 def _further(variables: dict[str, np.ndarray], ending: str) -> dict[str, np.ndarray]:
@@ -312,8 +269,6 @@ def _simulation(
         T=variables["T"],
         teacher_weights=variables["teacher_weights"],
         initial=_start(variables),
-        dimension=int(attributes["dimension"]),
-        runs=int(attributes["runs"]),
-        method=attributes["method"],
-        **_common(path, attributes),
+        output=str(path),
+        **facts_of(Simulation, attributes),
     )

@@ -9,6 +9,7 @@ function. See :mod:`symderiv.compiled_code.machine_code`. Code of some comes wit
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,6 +42,7 @@ class Linked:
         self._module, self._name, self._shipped = module, name, shipped
         self._code: MachineCode | None = None
         self._compiled: Any = None
+        self._was_kept = False
 
     def __call__(self, *arguments: Any) -> Any:
         if self._code is None and self._compiled is None:
@@ -55,12 +57,46 @@ class Linked:
             self._code = (load(self._path()) or {}).get(self._name) or self._came()
         return self._code
 
+    def for_function(
+        self, function: Callable[..., Any], kind: str = "RIGHT_HAND_SIDE"
+    ) -> tuple[Any, Any]:
+        """Return this function with one that it calls, as its argument: without numba where both
+        can be.
+
+        Args:
+            function: Compiled by numba, or code without its compiler.
+            kind: The name of its type in :mod:`symderiv.compiled_code.compiled`.
+
+        Returns:
+            None in place of this one if it cannot be kept and the other came without its compiler;
+            numba can call such code only if it was translated.
+        """
+        code = self.without_compiler()
+        if isinstance(function, MachineCode) and (code is not None or not function.for_c):
+            if code is None and not self._was_kept:
+                self._keep(self.compiled())
+            return self.without_compiler(), function
+        from symderiv.compiled_code import compiled
+        from symderiv.compiled_code.for_numba import for_numba
+        from symderiv.compiled_code.object_code import in_memory
+
+        type_of = getattr(compiled, kind)
+        if code is not None and compiled.is_from_numba(function):
+            called = in_memory(function, type_of.signature)
+            if called is not None:
+                return code, called
+        return self.compiled(), for_numba(function, type_of)
+
+    def compiled(self) -> Callable[..., Any]:
+        """Return numba's function."""
+        function: Callable[..., Any] = getattr(import_module(self._module), self._name)
+        return function
+
     def ship(self) -> None:
         """Write the code that comes with the package; ``make stepper-code`` says how."""
         from symderiv.compiled_code.shipped_code import ship
 
-        function = getattr(import_module(self._module), self._name)
-        ship(self.shipped_path(), function, self.digest())
+        ship(self.shipped_path(), self.compiled(), self.digest())
 
     def shipped_path(self) -> Path:
         """Return the file of the code that comes with the package."""
@@ -68,17 +104,22 @@ class Linked:
 
     def digest(self) -> str:
         """Return the digest of the sources from which it is compiled."""
-        return hashlib.sha256("\0".join(self._sources()).encode()).hexdigest()
+        sources = self._file(), Path(__file__).with_name("compiled.py")
+        return hashlib.sha256("\0".join(each.read_text() for each in sources).encode()).hexdigest()
 
     def _find(self, arguments: tuple[Any, ...]) -> None:
         if self.without_compiler() is not None:
             return
-        self._compiled = getattr(import_module(self._module), self._name)
+        self._compiled = self.compiled()
         if is_possible():
-            from symderiv.compiled_code import object_code
-
             self._compiled(*arguments)
-            object_code.keep(self._path(), {self._name: self._compiled})
+            self._keep(self._compiled)
+
+    def _keep(self, function: Callable[..., Any]) -> None:
+        from symderiv.compiled_code import object_code
+
+        self._was_kept = True
+        object_code.keep(self._path(), {self._name: function})
 
     def _came(self) -> MachineCode | None:
         """Return the code that came with the package, after writing it to the cache."""
@@ -93,10 +134,7 @@ class Linked:
         return linked(*code)
 
     def _path(self) -> Path:
-        return code_path(f"{self._module}.{self._name}", self._sources())
-
-    def _sources(self) -> tuple[str, str]:
-        return self._file().read_text(), Path(__file__).with_name("compiled.py").read_text()
+        return code_path(f"{self._module}.{self._name}", (self.digest(),))
 
     def _file(self) -> Path:
         spec = find_spec(self._module)

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -142,6 +143,11 @@ class MachineCode:
                 raise ValueError(self._messages[FIRST_ERROR - code])
             raise RuntimeError(f"compiled code ended with status {code}")
         return result.value if self._has_result else None
+
+
+Others = Mapping[str, MachineCode]
+"""Functions that code is linked with, by the symbols under which it calls them."""
+NO_OTHERS: Final[Others] = MappingProxyType({})
 
 
 class _Argument:
@@ -262,7 +268,7 @@ def load(path: Path) -> dict[str, MachineCode] | None:
     return read(path) if is_possible() else None
 
 
-def read(path: Path) -> dict[str, MachineCode] | None:
+def read(path: Path, others: Others = NO_OTHERS) -> dict[str, MachineCode] | None:
     """Return the functions of :func:`load`, even if caching of derivations is switched off."""
     try:
         if not _is_own(path):
@@ -277,7 +283,7 @@ def read(path: Path) -> dict[str, MachineCode] | None:
         by_name: dict[str, MachineCode] = {}
         for name, entry in said["functions"].items():
             code, rest = rest[: entry["bytes"]], rest[entry["bytes"] :]
-            by_name[name] = linked(entry, code)
+            by_name[name] = linked(entry, code, others)
     except (OSError, ValueError, KeyError, RuntimeError, AttributeError, ImportError):
         # numba will compile the functions instead
         return None
@@ -317,8 +323,8 @@ def _linker() -> Any:
     return binding.create_lljit_compiler(machine)
 
 
-def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
-    """Link a function from its calling convention and its code."""
+def linked(entry: Mapping[str, Any], code: bytes, others: Others = NO_OTHERS) -> MachineCode:
+    """Link a function from its calling convention, its code and the functions that it calls."""
     from llvmlite import binding
 
     library = ctypes.CDLL(None)
@@ -335,8 +341,8 @@ def linked(entry: Mapping[str, Any], code: bytes) -> MachineCode:
         # functions that only wrappers need are never called
         wanted = name if name in CALLED else "abort"
         address = ctypes.cast(getattr(library, wanted), ctypes.c_void_p).value
-        builder.import_symbol(name, address)
+        builder.import_symbol(name, others[name].address if name in others else address)
     made = builder.link(_linker(), f"symderiv_{next(_numbers)}")
     addresses = [made[symbol] for symbol in symbols]
-    how = entry["arguments"], entry["returns"], made, entry.get("messages", ())
+    how = entry["arguments"], entry["returns"], (made, others), entry.get("messages", ())
     return MachineCode(addresses[0], *how, *addresses[1:])

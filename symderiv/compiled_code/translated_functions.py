@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from symderiv.compiled_code.machine_code import (
+    NO_OTHERS,
     MachineCode,
+    Others,
     can_link,
     code_path,
     linked,
@@ -111,29 +113,22 @@ class TranslatedModule:
     def _made(
         self, name: str, arguments: tuple[Any, ...], sizes: tuple[int, ...] | None
     ) -> MachineCode | None:
-        path = self._path(name, arguments, sizes)
-        on_disk = (read(path) if path is not None else None) or {}
-        if name in on_disk:
-            return on_disk[name]
-        from symderiv.compiled_code.translation.translated import translated
+        def made() -> tuple[dict[str, Any], bytes]:
+            from symderiv.compiled_code.translation.translated import translated
+
+            source = self._names[name]
+            return translated(source if sizes is None else source(*sizes), arguments)
 
         try:
-            source = self._names[name]
-            source = source if sizes is None else source(*sizes)
-            entry, code = translated(source, arguments)
+            return kept(self._path(name, arguments, sizes), name, made)
         except UntranslatableError as error:
             self.untranslated[name] = str(error)
             return None
-        if path is not None:
-            write(path, {name: (entry, code)})
-        return linked(entry, code)
 
     def _path(
         self, name: str, arguments: tuple[Any, ...], sizes: tuple[int, ...] | None
     ) -> Path | None:
-        """Return the file of a function, or None if code is not kept on disk."""
-        what = f"translated {name} {sizes} {arguments}"
-        return code_path(what, (self._text, translator_digest())) if _keeps() else None
+        return kept_path(f"translated {name} {sizes} {arguments}", self._text)
 
     @cached_property
     def _names(self) -> dict[str, Any]:
@@ -188,13 +183,41 @@ def _as_lists(kinds: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(list(_as_lists(each)) if isinstance(each, tuple) else each for each in kinds)
 
 
-def _keeps() -> bool:
-    """Return whether translated code is kept on disk.
+def kept_path(what: str, *texts: str) -> Path | None:
+    """Return the file of a translated function, named by its texts; None where none is kept.
 
     Unlike other code it does not depend on whether derivations are kept: its file is named by its
     text.
     """
-    return os.environ.get("SYMDERIV_CACHE") != "off"
+    if os.environ.get("SYMDERIV_CACHE") == "off":
+        return None
+    return code_path(what, (*texts, translator_digest()))
+
+
+def kept(
+    path: Path | None,
+    name: str,
+    made: Callable[[], tuple[dict[str, Any], bytes]],
+    others: Others = NO_OTHERS,
+) -> MachineCode:
+    """Return a function from its file, or as it is made, which is then written there.
+
+    Args:
+        path: The file.
+        name: The name of the function in it.
+        made: Returns how it is called, and its code.
+        others: The functions that it is linked with, by their symbols.
+
+    Raises:
+        UntranslatableError: It cannot be made.
+    """
+    on_disk = (read(path, others) if path is not None else None) or {}
+    if name in on_disk:
+        return on_disk[name]
+    entry, code = made()
+    if path is not None:
+        write(path, {name: (entry, code)})
+    return linked(entry, code, others)
 
 
 @cache

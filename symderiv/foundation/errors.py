@@ -149,9 +149,12 @@ class RunWarning(UserWarning):
 
 
 def check_one_of(argument: str, value: str, known: Iterable[str]) -> None:
-    """Raise an error if the value of an argument is not one of the known ones."""
+    """Raise an error with the nearest known value if that of an argument is not known."""
     if value not in (names := list(known)):
-        raise InputError(f"{value!r} is not one of {', '.join(names)}", argument=argument)
+        from symderiv.foundation.nearest import did_you_mean
+
+        said = f"{value!r} is not one of {', '.join(names)}{did_you_mean(str(value), names)}"
+        raise InputError(said, argument=argument)
 
 
 def check_whole(argument: str, value: Any, least: int) -> None:

@@ -46,10 +46,7 @@ class Mixture:
     standardised: bool
 
     def __post_init__(self) -> None:
-        if self.assignment not in ASSIGNMENTS:
-            raise InputError(
-                f"{self.assignment!r} is neither sample nor coordinate", argument="assignment"
-            )
+        check_one_of("assignment", self.assignment, ASSIGNMENTS)
         p = self.probabilities
         if p.shape != self.means.shape[:1] or np.any(p <= 0.0) or abs(p.sum() - 1.0) > 1e-9:
             raise InputError(
@@ -115,26 +112,6 @@ class Mixture:
             density = np.log(inside) + top[..., 0] + math.log(s)
             divergence[k] = self.probabilities @ ((density + 0.5 * x**2) @ weight)
         return divergence[places.reshape(-1)]
-
-    def divergence(self, random: np.random.Generator, count: int = 20_000) -> tuple[float, float]:
-        """Return the divergence of the law of whole vectors from N(0, I), and its standard error.
-
-        For independent coordinates it is the exact sum (error 0); for one component per sample, the
-        mean log ratio over drawn vectors.
-        """
-        if self.assignment == "coordinate":
-            return float(self.divergence_per_coordinate().sum()), 0.0
-        c = self.sample(random, count)
-        scale = np.sqrt(self.variance) if self.standardised else np.ones(c.shape[1])
-        shift = self.mean if self.standardised else np.zeros(c.shape[1])
-        centre = (self.means - shift) / scale
-        exponents = np.stack(
-            [-0.5 * np.sum(((c - mu) * scale) ** 2, axis=1) for mu in centre], axis=1
-        )
-        top = exponents.max(axis=1, keepdims=True)
-        density = np.log((np.exp(exponents - top) * self.probabilities).sum(axis=1)) + top[:, 0]
-        ratio = density + np.log(scale).sum() + 0.5 * np.sum(c**2, axis=1)
-        return float(ratio.mean()), float(ratio.std(ddof=1) / math.sqrt(count))
 
 
 def uniform_means(

@@ -10,10 +10,11 @@ mean of two error functions.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -21,7 +22,7 @@ from scipy.special import erf
 
 from symderiv.formula.as_function import as_function
 from symderiv.foundation.derivation_cache import derived_once
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.gaussian import expectation
 from symderiv.inputs import ring
 from symderiv.inputs.ring import Floats
@@ -31,27 +32,37 @@ MAX_SITES = 4096
 CONVENTIONS = {"erf(u/sqrt(2))": 1.0, "erf(u)": 2.0}
 
 
-class RingInputs(Protocol):
-    """Two classes of translation-invariant inputs: label 1 has the first law, label 0 the
-    second.
-    """
+class RingInputs(ABC):
+    """Two classes of translation-invariant inputs: label 1 has the first law, 0 the second."""
 
     @property
+    @abstractmethod
     def sites(self) -> int:
         """D, the number of sites."""
 
+    @abstractmethod
     def row(self, label: int) -> Floats:
         """Return the first row of the covariance of a class, shape (D,)."""
 
+    def covariance(self, label: int) -> Floats:
+        """Return the covariance of a class, shape (D, D)."""
+        return ring.circulant(self.row(label))
+
+    def surrogate(self) -> GaussianRing:
+        """Return Gaussian inputs of the same covariances."""
+        return GaussianRing((tuple(self.row(1)), tuple(self.row(0))))
+
+    @abstractmethod
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
         """Return inputs of a class, shape ``(*shape, D)``."""
 
+    @abstractmethod
     def excess_kurtosis(self) -> float:
         """E x⁴ − 3 of a site; 0 for Gaussian inputs."""
 
 
 @dataclass(frozen=True)
-class GaussianRing:
+class GaussianRing(RingInputs):
     """Gaussian inputs of mean zero.
 
     Args:
@@ -79,10 +90,6 @@ class GaussianRing:
     def row(self, label: int) -> Floats:
         return np.array(self.rows[_index(label)])
 
-    def covariance(self, label: int) -> Floats:
-        """Return the covariance of a class, shape (D, D)."""
-        return ring.circulant(self.row(label))
-
     def sample(self, label: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
         white = generator.standard_normal((*shape, self.sites))
         return np.asarray(white @ _root(self.rows[_index(label)]))
@@ -92,7 +99,7 @@ class GaussianRing:
 
 
 @dataclass(frozen=True)
-class NonlinearProcess:
+class NonlinearProcess(RingInputs):
     """Nonlinear Gaussian processes of unit variance, one for each label.
 
     Args:
@@ -119,9 +126,7 @@ class NonlinearProcess:
         check_sites(self.sites)
         if math.isnan(self.gain) or self.gain <= 0.0:
             raise InputError(f"{self.gain!r} is not positive", argument="gain")
-        if self.convention not in CONVENTIONS:
-            known = " or ".join(CONVENTIONS)
-            raise InputError(f"{self.convention!r} is not {known}", argument="convention")
+        check_one_of("convention", self.convention, CONVENTIONS)
         object.__setattr__(self, "lengths", two_lengths(self.lengths))
         for label in (1, 0):
             self.kernel(label)
@@ -139,14 +144,6 @@ class NonlinearProcess:
     def row(self, label: int) -> Floats:
         kernel = self.kernel(label)
         return _erf_covariance(self._variance, kernel) / _erf_covariance(self._variance, np.ones(1))
-
-    def covariance(self, label: int) -> Floats:
-        """Return the covariance of a class, shape (D, D)."""
-        return ring.circulant(self.row(label))
-
-    def surrogate(self) -> GaussianRing:
-        """Return Gaussian inputs of the same covariances."""
-        return GaussianRing((tuple(self.row(1)), tuple(self.row(0))))
 
     def values(self, z: Floats) -> Floats:
         """Return the inputs for values of the underlying standard Gaussian process, entry
@@ -170,7 +167,7 @@ class NonlinearProcess:
 
 
 @dataclass(frozen=True)
-class Pulses:
+class Pulses(RingInputs):
     """One pulse at a random place, centred and of unit variance.
 
     Args:
@@ -232,14 +229,6 @@ class Pulses:
     def row(self, label: int) -> Floats:
         first, second = self._moments(label)
         return np.asarray((second - first**2) / (second[0] - first**2))
-
-    def covariance(self, label: int) -> Floats:
-        """Return the covariance of a class, shape (D, D)."""
-        return ring.circulant(self.row(label))
-
-    def surrogate(self) -> GaussianRing:
-        """Return Gaussian inputs of the same covariances."""
-        return GaussianRing((tuple(self.row(1)), tuple(self.row(0))))
 
     def excess_kurtosis(self) -> float:
         """E x⁴ − 3 of a site, for the label for which it is further from 0."""

@@ -14,8 +14,9 @@ from symderiv.inputs.latent_teacher import LatentTeacher
 from symderiv.inputs.model import Component, DataModel
 
 #: Largest dimension in which inputs of several components can be simulated.
-_BYTES = 8 * 8
 MAX_SIMULATED = 4096
+# Doubles per eigenvalue that exist at once while a spectrum is made and checked.
+_BYTES = 8 * 8
 
 
 def isotropic(dimension: int | None = None) -> DataModel:
@@ -82,10 +83,8 @@ def mixed_spectra(
     for probability, one in zip(probabilities, eigenvalues, strict=True):
         model = spectrum(one, weights, dimension)
         components.append(Component(probability, model.single().eigenvalue, model.single().weight))
-    if len(components) == 1:
-        return DataModel("gaussian-mixture", tuple(components), dimension)
     made = DataModel("gaussian-mixture", tuple(components), dimension)
-    if dimension is None or dimension > MAX_SIMULATED:
+    if len(components) == 1 or dimension is None or dimension > MAX_SIMULATED:
         return made
     counts = made.multiplicities()
     edges = np.cumsum([component.probability for component in components])[:-1]

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from symderiv.foundation.drawing import drawing, drawn
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.foundation.keeping import Kept
-from symderiv.foundation.nearest import did_you_mean
 
 if TYPE_CHECKING:
     import xarray
@@ -54,11 +53,7 @@ class CurveResult(Kept):
         for asked in arrays if names is None else names:
             name, _, entry = asked.partition("[")
             if name not in arrays:
-                known = [each for each in arrays if not each.endswith(ERROR)]
-                raise InputError(
-                    f"{asked!r} is not one of {', '.join(known)}{did_you_mean(asked, known)}",
-                    argument="names",
-                )
+                check_one_of("names", asked, (n for n in arrays if not n.endswith(ERROR)))
             value, any_column = arrays[name], False
             for place in np.ndindex(value.shape[1:]):
                 index = f"[{','.join(str(n + 1) for n in place)}]" if place else ""

@@ -6,7 +6,7 @@ import platform
 import tomllib
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 
 # arrays over time in files that are not drawn
 _NO_CURVES = ("alpha", "examples", "student_overlap", "cross_overlap")
+# what attributes of files are called that have not the names of their fields
+_NAMES = {
+    "study_text": "study",
+    "kernel_name": "solver_module",
+    "kernel_sha256": "solver_module_sha256",
+    "cause": "end",
+    "rejected": "rejected_steps",
+    "error_accuracy": "generalization_error_accuracy",
+}
+_KINDS: Mapping[str, type] = {kind.__name__: kind for kind in (bool, int, float, str)}
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -35,6 +45,8 @@ class Curves(CurveResult):
 
     Args:
         alpha: times reached, ascending, shape (P,).
+        Q, R, v, generalization_error: arrays over time, of simulations with an axis of runs first.
+        T, teacher_weights: shapes (M, M), (M,).
         alpha_end: the time of the last step that was made.
         cause: "done", or why the run ended early.
         message: one line that says how the run ended.
@@ -48,6 +60,12 @@ class Curves(CurveResult):
     """
 
     alpha: np.ndarray
+    Q: np.ndarray
+    R: np.ndarray
+    v: np.ndarray
+    generalization_error: np.ndarray
+    T: np.ndarray
+    teacher_weights: np.ndarray
     alpha_end: float
     cause: str
     message: str
@@ -64,8 +82,12 @@ class Curves(CurveResult):
     further: Mapping[str, np.ndarray] = field(default_factory=dict)
     origin: Any = None
 
-    #: The title of the file.
+    #: The title of the file, and the fields that it keeps as attributes.
     TITLE: ClassVar[str]
+    FACTS: ClassVar[tuple[str, ...]] = (
+        *("study_text", "by_default", "student_activation", "teacher_activation", "kernel_name"),
+        *("kernel_sha256", "alpha_end", "cause", "message", "wall_seconds"),
+    )
 
     def __getattr__(self, name: str) -> np.ndarray:
         # an object in the making, for instance by pickle, has no ``further`` yet
@@ -142,25 +164,35 @@ class Curves(CurveResult):
     def _common_attributes(self) -> dict[str, Any]:
         from importlib.metadata import version
 
+        facts = {name: getattr(self, name) for name in self.FACTS}
         return {
             "title": self.TITLE,
             "Conventions": "symderiv-1",
-            "study": self.study_text,
-            "by_default": self.by_default,
-            "student_activation": self.student_activation,
-            "teacher_activation": self.teacher_activation,
-            "solver_module": self.kernel_name,
-            "solver_module_sha256": self.kernel_sha256,
             "symderiv_version": __version__,
             "python_version": platform.python_version(),
             "numpy_version": np.__version__,
             "numba_version": version("numba"),
-            "alpha_end": self.alpha_end,
-            "end": self.cause,
-            "message": self.message,
             "warnings": "\n".join(self.warnings),
-            "wall_seconds": self.wall_seconds,
+            # HDF5 has no type of its own for true and false
+            **{_named(n): int(f) if isinstance(f, bool) else f for n, f in facts.items()},
         }
+
+
+def facts_of(kind: type[Curves], attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a result that its file has as attributes; older files lack some.
+
+    Args:
+        kind: the class of the result.
+        attributes: the attributes of the file.
+    """
+    kept = [each for each in fields(kind) if each.name in kind.FACTS]
+    given = [(each, attributes.get(_named(each.name))) for each in kept]
+    facts = {each.name: _KINDS[str(each.type)](f) for each, f in given if f is not None}
+    return {**facts, "warnings": tuple(filter(None, str(attributes["warnings"]).split("\n")))}
+
+
+def _named(field: str) -> str:
+    return _NAMES.get(field, field)
 
 
 def lengths(K: int, M: int, L: int, further: Mapping[str, np.ndarray]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary
 from symderiv.integrate.events.located_events import FollowedResult
 from symderiv.storage.curve_results import CurveResult
-from symderiv.storage.run_files import BY
+from symderiv.storage.run_files import BY, TIME
 
 if TYPE_CHECKING:
     import xarray
@@ -148,8 +148,7 @@ class SystemRun(FollowedResult, CurveResult):
             "symderiv_version": __version__,
             **self.attributes,
         }
-        time = {"long_name": "time, examples / input dimension", "units": "1"}
-        return xarray.Dataset(data, {"alpha": ("alpha", self.alpha, time), **units}, attributes)
+        return xarray.Dataset(data, {"alpha": ("alpha", self.alpha, TIME), **units}, attributes)
 
     @property
     def statement(self) -> str:

@@ -27,7 +27,11 @@ from symderiv.compiled_code.translation.ir_values import (
     leaves,
     texts,
 )
-from symderiv.compiled_code.translation.module_source import FromRuntime, FunctionSource
+from symderiv.compiled_code.translation.module_source import (
+    FromElsewhere,
+    FromRuntime,
+    FunctionSource,
+)
 
 _SIGNS: dict[type, str] = {
     ast.Add: "+",
@@ -339,6 +343,8 @@ class Expressions(FunctionBody):
         values = self._listed(node.args)
         if isinstance(function, FunctionSource):
             return self._called(function, values)
+        if isinstance(function, FromElsewhere):
+            return self._linked(function, values)
         if isinstance(function, FromRuntime) or callable(function):
             return called_known(self, function, values, None)
         raise UntranslatableError(ast.unparse(node))
@@ -366,6 +372,22 @@ class Expressions(FunctionBody):
             return built(callee.returns, [made])
         parts = [self.writer.made(f"extractvalue {result} {made}, {n}") for n in range(len(words))]
         return built(callee.returns, parts)
+
+    def _linked(self, function: FromElsewhere, values: Sequence[Value]) -> Value:
+        """Call a function whose code is linked, as numba's own code does."""
+        given = [f"ptr {self.writer.reserved('i64')}" for _ in range(2)]
+        for value in values:
+            if isinstance(value, IrNumber):
+                given.append(f"{LLVM[value.kind]} {value.text}")
+                continue
+            if not isinstance(value, IrArray) or len(value.shape) != 1 or value.steps is not None:
+                raise UntranslatableError(f"{function.symbol} of something else than vectors")
+            size = f"i64 {value.shape[0].text}"
+            given += ["ptr null", "ptr null", size, "i64 8", f"ptr {value.data}", size, "i64 8"]
+        words = ", ".join(each.partition(" ")[0] for each in given)
+        self.module.once(f"declare i32 @{function.symbol}({words})")
+        self.writer.made(f"call i32 @{function.symbol}({', '.join(given)})")
+        return ()
 
     def _result_flags(self, result: str) -> str:
         return self.writer.flags if result == "double" else ""

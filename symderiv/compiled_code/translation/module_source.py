@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import math
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType, SimpleNamespace
@@ -28,6 +30,13 @@ class FromRuntime:
     name: str
 
 
+@dataclass(frozen=True)
+class FromElsewhere:
+    """A function whose code is linked, by its symbol there; it returns nothing."""
+
+    symbol: str
+
+
 @dataclass(frozen=True, eq=False)
 class FunctionSource:
     """A function that is to be compiled.
@@ -41,6 +50,13 @@ class FunctionSource:
     function: FunctionType
     node: ast.FunctionDef
     flags: str
+
+    @classmethod
+    def of(cls, function: FunctionType) -> FunctionSource:
+        """Return a function of Python, whose text is at hand; arithmetic is done as written."""
+        (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+        assert isinstance(node, ast.FunctionDef)
+        return cls(function, node, "")
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the function in Python, as modules do to compute constants."""

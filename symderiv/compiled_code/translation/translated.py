@@ -12,7 +12,7 @@ arrays, and integers have 64 bits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from symderiv.compiled_code.target import machine, optimised
@@ -26,7 +26,9 @@ Made = tuple[dict[str, Any], bytes]
 """How a function is called, and its code."""
 
 
-def translated(source: FunctionSource, arguments: Sequence[Any]) -> Made:
+def translated(
+    source: FunctionSource, arguments: Sequence[Any], others: Collection[str] = ()
+) -> Made:
     """Return a function as :func:`symderiv.compiled_code.machine_code.linked` takes it.
 
     Args:
@@ -34,16 +36,19 @@ def translated(source: FunctionSource, arguments: Sequence[Any]) -> Made:
             :func:`~symderiv.compiled_code.translation.module_source.module_names`.
         arguments: The kinds of its arguments, as in
             :class:`~symderiv.compiled_code.machine_code.MachineCode`.
+        others: The symbols of functions that it is linked with.
 
     Raises:
         UntranslatableError: It is outside of the translated part of Python.
     """
-    (code,) = together([(source, arguments)])
+    (code,) = together([(source, arguments)], others)
     return code
 
 
-def together(functions: Sequence[tuple[FunctionSource, Sequence[Any]]]) -> list[Made]:
-    """Return several functions in one piece of code, in which shared functions are compiled once.
+def together(
+    functions: Sequence[tuple[FunctionSource, Sequence[Any]]], others: Collection[str] = ()
+) -> list[Made]:
+    """Return several functions in one piece of code, in which shared ones are compiled once.
 
     Raises:
         UntranslatableError: One is outside of the translated part of Python.
@@ -52,7 +57,7 @@ def together(functions: Sequence[tuple[FunctionSource, Sequence[Any]]]) -> list[
 
     text, entries = assembly(functions)
     code = object_code_of(text)
-    imports = imports_of(code)
+    imports = imports_of(code, others)
     if imports is None:
         raise UntranslatableError("a call of what compiled code may not call")
     return [({**how, "imports": imports}, code) for how in entries]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -22,16 +21,7 @@ class StepLoop:
     """
 
     def __init__(self, changes: Callable[..., None]) -> None:
-        code = learn.without_compiler()
-        called = changes if isinstance(changes, MachineCode) or not code else _in_memory(changes)
-        self._loop: Any = code
-        self._changes: Any = called
-        if code is None or called is None:
-            from symderiv.compiled_code.compiled import as_argument
-            from symderiv.compiled_code.for_numba import for_numba
-            from symderiv.experiment.steps.step_kernel import learn as compiled
-
-            self._loop, self._changes = compiled, as_argument(for_numba(changes))
+        self._loop, self._changes = learn.for_function(changes)
 
     def bound(self, *arguments: tuple[np.ndarray, ...]) -> Callable[[], int]:
         """Return a call of :func:`symderiv.experiment.steps.step_kernel.learn`.
@@ -42,13 +32,3 @@ class StepLoop:
         if isinstance(self._loop, MachineCode):
             return self._loop.bound(self._changes, *arguments)
         return partial(self._loop, self._changes, *arguments)
-
-
-def _in_memory(changes: Callable[..., None]) -> MachineCode | None:
-    """Return a function compiled by numba as machine code for the loop; None if that is
-    impossible.
-    """
-    from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE, is_from_numba
-    from symderiv.compiled_code.object_code import in_memory
-
-    return in_memory(changes, RIGHT_HAND_SIDE.signature) if is_from_numba(changes) else None

@@ -34,14 +34,9 @@ class Simulation(Curves):
     """
 
     TITLE: ClassVar[str] = "Order parameters of online learning, simulated"
+    FACTS: ClassVar[tuple[str, ...]] = (*Curves.FACTS, "runs", "method", "dimension")
 
     examples: np.ndarray
-    Q: np.ndarray
-    R: np.ndarray
-    v: np.ndarray
-    generalization_error: np.ndarray
-    T: np.ndarray
-    teacher_weights: np.ndarray
     initial: State | None
     dimension: int
     runs: int
@@ -119,13 +114,7 @@ class Simulation(Curves):
             variables["initial_weights"] = start.student_weights
         variables["T"] = self.T
         variables["teacher_weights"] = self.teacher_weights
-        facts: dict[str, Any] = {
-            **self._common_attributes(),
-            "runs": self.runs,
-            "method": self.method,
-            "dimension": self.dimension,
-            **self.attributes,
-        }
+        facts = {**self._common_attributes(), **self.attributes}
         K, M = self.R.shape[-2:]
         L = self.initial.L if self.initial else 1
         axes = {**lengths(K, M, L, self.further), "run": self.runs}

@@ -32,8 +32,7 @@ class PlainErrors:
 
     def __init__(self, study: Study, T: np.ndarray) -> None:
         self.T = T
-        kernel = load_kernel(study.student_activation, study.teacher_activation)
-        self._error = kernel.generalization_error
+        self._kernel = load_kernel(study.student_activation, study.teacher_activation)
 
     @staticmethod
     def know(study: Study) -> bool:
@@ -47,8 +46,12 @@ class PlainErrors:
 
     def __call__(self, Q: np.ndarray, R: np.ndarray, v: np.ndarray, w: np.ndarray) -> float:
         """Return the error of output weights v (K,) against w (M,)."""
-        # copies, as compiled code takes contiguous and writable arrays
-        return float(self._error(*map(np.array, (Q, R, self.T, v, w))))
+        return _error_of(self._kernel, Q, R, self.T, v, w)
+
+
+def _error_of(kernel: Kernel, *given: np.ndarray) -> float:
+    # copies, as compiled code takes contiguous and writable arrays
+    return float(kernel.generalization_error(*map(np.array, given)))
 
 
 _BEYOND = {"J", "B"}  # families of vectors in every study
@@ -127,11 +130,7 @@ class PlainMeasures(_Measures):
         return {"Q": Q, "R": R, "v": v, "generalization_error": error}
 
     def _error(self, Q: np.ndarray, R: np.ndarray, T: np.ndarray, v: np.ndarray) -> float:
-        weights = self.steps.start.state.teacher_weights
-        # copies, as compiled code takes contiguous and writable arrays
-        given = map(np.array, (Q, R, T, v, weights))
-        error = self.kernel.generalization_error(*given)
-        return float(error)
+        return _error_of(self.kernel, Q, R, T, v, self.steps.start.state.teacher_weights)
 
 
 @dataclass(frozen=True)

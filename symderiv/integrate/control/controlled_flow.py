@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from symderiv.compiled_code.linked import Linked
-from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.foundation.packing import families_of
 from symderiv.integrate.flows.courses import Course
 from symderiv.integrate.flows.sensitivities import VariedRun
@@ -82,7 +81,8 @@ class ControlledFlow:
         table = np.stack([self.base, self.change])
         path = Path(np.array(values, dtype=np.float64), steps, stages)
         work = np.empty(self.base.size), np.empty((4, start.size))
-        _loop(forward, self.rhs, _parts(path), (self.course.sizes.copy(), table), *work)
+        loop, rhs = forward.for_function(self.rhs)
+        loop(rhs, _parts(path), (self.course.sizes.copy(), table), *work)
         return path
 
     def rates(self, state: np.ndarray, value: float) -> np.ndarray:
@@ -110,9 +110,9 @@ class ControlledFlow:
         fields = int(np.max(self._pulls)) + 1
         lengths = size + self.base.size, fields + self._moved.size
         work = *map(np.empty, lengths), np.zeros(size), np.empty((6, count))
-        _loop(
-            backward,
-            self._reverse,
+        loop, reverse = backward.for_function(self._reverse)
+        loop(
+            reverse,
             _parts(path),
             (self.course.sizes.copy(), table, self._moved),
             (self._pulls, self.moving),
@@ -236,16 +236,3 @@ class ControlledFlow:
 
 def _parts(path: Path) -> tuple[np.ndarray, ...]:
     return path.values, *path.steps, path.stages
-
-
-def _loop(loop: Linked, function: Callable[..., None], *others: Any) -> None:
-    """Call a compiled loop with a right-hand side; numba is needed only if it compiled one."""
-    if isinstance(function, MachineCode) and loop.without_compiler() is not None:
-        loop(function, *others)
-        return
-    from symderiv.compiled_code.compiled import as_argument
-    from symderiv.compiled_code.for_numba import for_numba
-    from symderiv.integrate.control import control_loops
-
-    name = "forward" if loop is forward else "backward"
-    getattr(control_loops, name)(as_argument(for_numba(function)), *others)

@@ -3,25 +3,18 @@
 Both combine given right-hand sides: no equation is stated here. With probabilities p_c of tasks the
 mean change of an example is Σ_c p_c times that of task c.
 
-Compiling them takes seconds, so what differs from phase to phase is in the vector of parameters,
-behind those of the module.
+What differs from phase to phase is in the vector of parameters, behind those of the module, so that
+one code serves all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
-import numba
 import numpy as np
 
-from symderiv.compiled_code.compiled import INTEGERS, VECTOR
-from symderiv.compiled_code.for_numba import for_numba
-from symderiv.formula import parse_formula
-
-RightHandSide = Callable[..., None]
-
-_SIGNATURE = numba.types.void(numba.types.float64, VECTOR, INTEGERS, VECTOR, VECTOR)
+from symderiv.compiled_code.composed import RightHandSide, composed
 
 
 @lru_cache(maxsize=64)
@@ -37,28 +30,26 @@ def scheduled(rhs: RightHandSide, formula: str, rates: tuple[int, ...]) -> Right
     """
     import sympy as sp
 
+    from symderiv.formula import parse_formula
     from symderiv.formula.as_function import as_function
 
-    expression = parse_formula(formula, ("alpha",))
-    alpha_symbol = sp.Symbol("alpha", real=True)
-    factor = numba.njit("float64(float64)", error_model="numpy")(
-        as_function(alpha_symbol, expression, "floats")
-    )
-    rhs = for_numba(rhs)
+    alpha = sp.Symbol("alpha", real=True)
+    factor = as_function(alpha, parse_formula(formula, ("alpha",)), "floats")
+    return composed(_scheduled, rhs, factor, rates)
 
-    @numba.njit(_SIGNATURE, error_model="numpy", nogil=True)
+
+def _scheduled(rhs: Any, factor: Any, rates: tuple[int, ...]) -> Any:
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
-        scaled = parameters[:-1].copy()
-        now = factor(parameters[-1] + alpha)
-        for place in rates:
-            scaled[place] *= now
+        last = parameters.size - 1
+        scaled = parameters[:last].copy()
+        now = factor(parameters[last] + alpha)
+        for n in range(len(rates)):
+            scaled[rates[n]] *= now
         rhs(alpha, state, sizes, scaled, derivative)
 
-    factored: RightHandSide = right_hand_side
-    return factored
+    return right_hand_side
 
 
-@lru_cache(maxsize=64)
 def mixed(rhs: RightHandSide, laws: int, shown: int) -> RightHandSide:
     """Return a right-hand side for examples of several kinds, each with its own constants.
 
@@ -71,21 +62,22 @@ def mixed(rhs: RightHandSide, laws: int, shown: int) -> RightHandSide:
         laws: the number of kinds.
         shown: how many numbers the parameters begin with.
     """
-    rhs = for_numba(rhs)
+    return composed(_mixed, rhs, laws, shown)
 
-    @numba.njit(_SIGNATURE, error_model="numpy", nogil=True)
+
+def _mixed(rhs: Any, laws: int, shown: int) -> Any:
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
-        seen = int(parameters[shown])
-        rows = parameters[shown + 1 :].reshape((laws, (parameters.size - shown - 1) // laws))
+        seen, first = int(parameters[shown]), shown + 1
+        width = (parameters.size - first) // laws
         own, change = np.empty(seen), np.empty(seen)
         derivative[:] = 0.0
         for c in range(laws):
+            row = parameters[first + c * width : first + (c + 1) * width]
             for a in range(seen):
-                own[a] = rows[c, 1 + seen + a] * state[int(rows[c, 1 + a])]
-            rhs(alpha, own, sizes, rows[c, 1 + 2 * seen :], change)
+                own[a] = row[1 + seen + a] * state[int(row[1 + a])]
+            rhs(alpha, own, sizes, row[1 + 2 * seen : width], change)
             for a in range(seen):
-                part = change[a] / rows[c, 1 + seen + a]
-                derivative[int(rows[c, 1 + a])] += rows[c, 0] * part
+                part = change[a] / row[1 + seen + a]
+                derivative[int(row[1 + a])] += row[0] * part
 
-    summed: RightHandSide = right_hand_side
-    return summed
+    return right_hand_side

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from symderiv.compiled_code.composed import composed
 from symderiv.integrate.flows.sensitivities import Direction, Observed, VariedFlow
 
 #: Second derivatives by a number are named by it with this suffix.
@@ -103,7 +104,8 @@ class TwiceVariedFlow(VariedFlow):
         first = VariedFlow(self.flow, self.directions)
         places = tuple(self._place(name) for name in self.bends)
         _, tangent = self.functions(tuple(self._moving.shapes))
-        return _twice(first._slope, tangent, len(self.directions), places, self._moving.size)
+        parts = first._slope, tangent, len(self.directions), places, self._moving.size
+        return composed(_twice_varied_rates, *parts, _WEIGHTS, _SHARE)
 
 
 def _step(state: np.ndarray, first: np.ndarray, most: float) -> float:
@@ -112,15 +114,17 @@ def _step(state: np.ndarray, first: np.ndarray, most: float) -> float:
     return float(min(most, _SHARE * (1 + np.max(np.abs(state), initial=0.0)) / largest))
 
 
-@lru_cache(maxsize=64)
-def _twice(
-    varied: Callable[..., None],
-    tangent: Callable[..., None],
+def _twice_varied_rates(
+    varied: Any,
+    tangent: Any,
     count: int,
     places: tuple[int, ...],
     moving: int,
-) -> Callable[..., None]:
-    """Return the right-hand side of a flow with first and second derivatives behind its state.
+    weights: tuple[float, ...],
+    share: float,
+) -> Any:
+    """Return the right-hand side of a flow with first and second derivatives behind its state, for
+    :func:`~symderiv.compiled_code.composed.composed`.
 
     Args:
         varied: The right-hand side of the flow with its directions.
@@ -128,22 +132,17 @@ def _twice(
         count: The number of the directions.
         places: The indices of the directions that have second derivatives.
         moving: The count of numbers behind the parameters that belong to each direction.
+        weights, share: The weights and the size of the differences.
     """
-    import numba
 
-    from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE
-    from symderiv.compiled_code.for_numba import for_numba
-
-    varied, tangent = for_numba(varied), for_numba(tangent)
-    twice, weights, share = len(places), _WEIGHTS, _SHARE
-
-    @numba.njit(RIGHT_HAND_SIDE.signature, error_model="numpy", nogil=True)
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
+        twice = len(places)
         size = state.size // (1 + count + twice)
         constants = (parameters.size - (count + twice) * moving - twice) // (1 + twice)
         own, begin = size * (1 + count), constants + count * moving
         varied(alpha, state[:own], sizes, parameters[:begin], derivative[:own])
         given, changed = np.empty(size + constants + moving), np.empty(size)
+        away_from = np.empty(size)
         for n in range(twice):
             place = places[n]
             first = state[(1 + place) * size : (2 + place) * size]
@@ -154,8 +153,10 @@ def _twice(
             bent = parameters[begin : begin + moving]
             most = parameters[begin + moving]
             begin += moving + 1
-            largest = np.max(np.abs(first)) + 1e-300
-            step = min(most, share * (1 + np.max(np.abs(state[:size]))) / largest)
+            largest, length = 0.0, 0.0
+            for a in range(size):
+                largest, length = max(largest, abs(first[a])), max(length, abs(state[a]))
+            step = min(most, share * (1 + length) / (largest + 1e-300))
             out = derivative[own + n * size : own + (n + 1) * size]
             out[:] = 0.0
             for number in range(6):
@@ -164,12 +165,14 @@ def _twice(
                 # entry by entry, for the reason given in sensitivities
                 for a in range(size):
                     given[a] = state[a] + away * first[a]
+                    away_from[a] = first[a] + away * second[a]
                 for a in range(constants):
                     given[size + a] = parameters[a] + away * slopes[a]
                 for a in range(moving):
                     given[size + constants + a] = turned[a] + away * bent[a]
-                tangent(alpha, first + away * second, sizes, given, changed)
-                out += weights[factor - 1] * factor / away * changed
+                tangent(alpha, away_from, sizes, given, changed)
+                weight = weights[factor - 1] * factor / away
+                for a in range(size):
+                    out[a] += weight * changed[a]
 
-    function: Callable[..., None] = right_hand_side
-    return function
+    return right_hand_side

@@ -11,11 +11,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from symderiv.compiled_code.composed import composed
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.courses import Course, driven
@@ -211,7 +212,7 @@ class VariedRun(ABC):
         if not self.directions:
             return self.functions(None)[0]
         rhs, tangent = self.functions(tuple(self._moving.shapes))
-        return _varied(rhs, tangent, len(self.directions), self._moving.size)
+        return composed(varied_rates, rhs, tangent, len(self.directions), self._moving.size)
 
 
 @dataclass(frozen=True)
@@ -366,10 +367,7 @@ def as_argument(value: Any) -> Any:
     return np.ascontiguousarray(value) if np.ndim(value) else float(value)
 
 
-@lru_cache(maxsize=64)
-def _varied(
-    rhs: Callable[..., None], tangent: Callable[..., None], count: int, moving: int
-) -> Callable[..., None]:
+def varied_rates(rhs: Any, tangent: Any, count: int, moving: int) -> Any:
     """Return the right-hand side of a flow whose state is followed by its derivatives.
 
     Args:
@@ -377,21 +375,12 @@ def _varied(
         count: the number of the directions.
         moving: the count of numbers behind the parameters that belong to each direction.
     """
-    # here, because every solve reads this module, and few ask for derivatives
-    import numba
 
-    from symderiv.compiled_code.compiled import RIGHT_HAND_SIDE
-    from symderiv.compiled_code.for_numba import for_numba
-
-    rhs, tangent = for_numba(rhs), for_numba(tangent)
-
-    @numba.njit(RIGHT_HAND_SIDE.signature, error_model="numpy", nogil=True)
     def right_hand_side(alpha, state, sizes, parameters, derivative):  # type: ignore[no-untyped-def]
         size, constants = state.size // (count + 1), parameters.size - count * moving
         rhs(alpha, state[:size], sizes, parameters[:constants], derivative[:size])
         given = np.empty(size + constants + moving)
-        # entry by entry: numba takes seconds to compile its error messages for assignments to
-        # slices
+        # entry by entry, as the translated part of Python has no assignment to slices
         for a in range(size):
             given[a] = state[a]
         for a in range(constants):
@@ -403,5 +392,4 @@ def _varied(
             end = begin + size
             tangent(alpha, state[begin:end], sizes, given, derivative[begin:end])
 
-    varied: Callable[..., None] = right_hand_side
-    return varied
+    return right_hand_side

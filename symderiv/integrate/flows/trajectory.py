@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -80,13 +80,13 @@ class Trajectory(FollowedResult, Curves):
     """
 
     TITLE: ClassVar[str] = "Order parameters of online learning, integrated"
+    FACTS: ClassVar[tuple[str, ...]] = (
+        *(*Curves.FACTS, "method", "steps", "rejected", "rhs_evaluations", "relative_tolerance"),
+        *("tolerance_reached", "tolerance_method", "tolerance_kept", "error_accuracy"),
+    )
+    #: Fields that are variables of the file.
+    ARRAYS: ClassVar = ("alpha", "Q", "R", "T", "v", "teacher_weights", "generalization_error")
 
-    Q: np.ndarray
-    R: np.ndarray
-    T: np.ndarray
-    v: np.ndarray
-    teacher_weights: np.ndarray
-    generalization_error: np.ndarray
     student_overlap: np.ndarray
     cross_overlap: np.ndarray
     initial: State
@@ -213,13 +213,7 @@ class Trajectory(FollowedResult, Curves):
     ) -> Contents:
         """Return what ``RUN.nc`` holds; see :func:`write_run`."""
         variables = {
-            "alpha": self.alpha,
-            "Q": self.Q,
-            "R": self.R,
-            "T": self.T,
-            "v": self.v,
-            "teacher_weights": self.teacher_weights,
-            "generalization_error": self.generalization_error,
+            **{name: getattr(self, name) for name in self.ARRAYS},
             "eigenvalue": self.initial.eigenvalue,
             "weight": self.initial.weight,
             "teacher_overlap": self.initial.teacher_overlap,
@@ -232,15 +226,6 @@ class Trajectory(FollowedResult, Curves):
             variables["cross_overlap"] = self.cross_overlap
         facts: dict[str, Any] = {
             **self._common_attributes(),
-            "method": self.method,
-            "steps": self.steps,
-            "rejected_steps": self.rejected,
-            "rhs_evaluations": self.rhs_evaluations,
-            "relative_tolerance": self.relative_tolerance,
-            "tolerance_reached": self.tolerance_reached,
-            "tolerance_method": self.tolerance_method,
-            "tolerance_kept": int(self.tolerance_kept),
-            "generalization_error_accuracy": self.error_accuracy,
             **_compression_attributes(self.compression),
             **self.attributes,
             **(attributes or {}),
@@ -279,10 +264,5 @@ def _size(error: float | None) -> str:
 def _compression_attributes(compression: Compression | None) -> dict[str, Any]:
     if compression is None:
         return {"compression": "none"}
-    return {
-        "compression": str(compression),
-        "compression_eigenvalues": compression.eigenvalues,
-        "compression_nodes": compression.nodes,
-        "compression_nodes_per_block": compression.nodes_per_block,
-        "compression_error": compression.error,
-    }
+    numbers = {f"compression_{name}": value for name, value in asdict(compression).items()}
+    return {"compression": str(compression), **numbers}

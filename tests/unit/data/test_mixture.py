@@ -62,27 +62,6 @@ def test_divergence_of_a_coordinate_against_an_integral(standardised: bool) -> N
 
         wanted = mpmath.quad(log_ratio_times_density, [-12, -4, -2, 0, 2, 4, 12])
         assert found[d] == pytest.approx(float(wanted), rel=1e-8)
-    assert mixture.divergence(np.random.default_rng(0)) == (pytest.approx(found.sum()), 0.0)
-
-
-def test_divergence_of_vectors() -> None:
-    """By samples; with one coordinate it is that of the coordinate."""
-    means = uniform_means(3, 1, 2.5, "common", 1)
-    one = Mixture(means, P, "sample", True)
-    value, error = one.divergence(np.random.default_rng(3))
-    assert abs(value - one.divergence_per_coordinate()[0]) < 5.0 * error
-    assert error < 0.01
-    # two samples: half their difference is the unbiased standard error
-    plain = Mixture(means, P, "sample", False)
-    c = plain.sample(np.random.default_rng(5), 2)
-    density = np.exp(-0.5 * (c - means.T) ** 2) @ P
-    first, second = np.log(density) + 0.5 * c[:, 0] ** 2
-    found = plain.divergence(np.random.default_rng(5), 2)
-    assert found == pytest.approx((0.5 * (first + second), 0.5 * abs(first - second)))
-    wide = Mixture(uniform_means(3, 4, 2.5, "coordinate", 1), P, "sample", True)
-    value, error = wide.divergence(np.random.default_rng(3))
-    # dependence between coordinates adds to the divergences of the coordinates
-    assert value > wide.divergence_per_coordinate().sum() + 5.0 * error
 
 
 def test_bad_mixtures_are_refused() -> None:

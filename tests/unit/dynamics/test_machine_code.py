@@ -64,10 +64,13 @@ def test_steppers_that_came_with_the_package_are_those_of_the_sources(
 ):
     """A long run with ten modes, by the package's code and by Python, which reads the sources."""
     problem, limits = _ten_modes(1e3), StepLimits(1e-10, 1e-14, 1e-6)
-    monkeypatch.setattr(run_code, "_stepper_path", tmp_path.joinpath)
-    assert isinstance(run_code.stepper_for(problem.rhs, method)[0], MachineCode)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    stepper = run_code.LinkedStepper(method)
+    monkeypatch.setattr(flat_run, "stepper_for", lambda rhs, _: stepper.for_function(rhs))
     shipped = integrate_flat(problem, limits, kinds=(method,))
-    assert (tmp_path / method).exists()
+    assert isinstance(stepper.without_compiler(), MachineCode)
+    assert isinstance(run_code.LinkedStepper(method).without_compiler(), MachineCode)
+    assert len(list(tmp_path.rglob("code_*.bin"))) == 1
     read = functools.partial(plain_stepper, monkeypatch)
     monkeypatch.setattr(flat_run, "stepper_for", lambda rhs, method: (read(method), rhs))
     plain = integrate_flat(problem, limits, kinds=(method,))
@@ -91,12 +94,6 @@ def _ten_modes(end: float) -> FlatProblem:
     sizes, asked = sizes_of(1, 1, L), np.geomspace(1e-2, end, 60)
     modes = modes_of_layout(LAYOUT, sizes, parameters, state.size)
     return FlatProblem(rhs, state, sizes, parameters, asked, modes)
-
-
-@pytest.mark.parametrize(("method", "width"), [(EXPLICIT, 1), (IMPLICIT, 1), (EXPLICIT, 8)])
-def test_code_of_steppers_came_with_the_package_of_these_sources(method, width):
-    path, digest = run_code.shipped_path(method, width), stepper_sources.stepper_digest()
-    assert shipped_code.shipped(path, digest) is not None, "make stepper-code writes it anew"
 
 
 def test_code_that_came_with_the_package_is_refused_for_anything_else(tmp_path, monkeypatch):
@@ -174,8 +171,12 @@ def test_code_that_needs_more_than_the_c_library_is_not_kept(kept, tmp_path, mon
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("function", [all_roots, narrow, learn, fill_normals, forward, backward])
-def test_code_of_other_loops_came_with_the_package_of_these_sources(function):
+STEPPERS = run_code.explicit, run_code.implicit, run_code.explicit_8
+LOOPS = all_roots, narrow, learn, fill_normals, forward, backward
+
+
+@pytest.mark.parametrize("function", [*STEPPERS, *LOOPS])
+def test_code_of_loops_came_with_the_package_of_these_sources(function):
     came = shipped_code.shipped(function.shipped_path(), function.digest())
     assert came is not None, "make stepper-code writes it anew"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.api.results.answer import Answer
-from symderiv.api.results.equilibria.statics import alpha_values
+from symderiv.api.results.equilibria.statics import WITH_LABELS, alpha_values, check_known
 from symderiv.foundation.documents.document import Node, Part, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, NotYetError, check_one_of
@@ -99,9 +99,13 @@ def bayes_optimal_of(
     from symderiv.equilibrium.optimal.thresholds_found import OptimalCurves
 
     values = alpha_values(alpha)
-    if prior not in ("gaussian", "rademacher"):
-        raise InputError(f"{prior!r} is not one of 'gaussian', 'rademacher'", argument="prior")
-    _check(study)
+    check_one_of("prior", prior, ("gaussian", "rademacher"))
+    check_known(study, "Bayes-optimal learning", "from", WITH_LABELS)
+    if study.M > _MOST_TEACHERS:
+        raise NotYetError(
+            f"must be at most {_MOST_TEACHERS} for Bayes-optimal learning, not {study.M}",
+            argument="teachers",
+        )
     target, noise, flip = output_of(study, output)
     law = GaussianPrior() if prior == "gaussian" else RademacherPrior()
     evolution = StateEvolution(_channel(target, noise, flip), law)
@@ -135,25 +139,6 @@ def _states(evolution: Any, states: list[OptimalState]) -> dict[str, Any]:
         "error": [evolution.error(each) for each in states],
         "free_entropy": [each.entropy for each in states],
     }
-
-
-def _check(study: Study) -> None:
-    allowed = {"training.target", "training.label_flip", "training.loss"}
-    for key in sorted(set(study.rule_keys) - allowed):
-        raise NotYetError(
-            f"Bayes-optimal learning with {key} is not known yet; leave it out", argument="kind"
-        )
-    if study.data is not None and study.data.model != "isotropic":
-        raise NotYetError(
-            f"Bayes-optimal learning from {study.data.model} inputs is not known yet; take "
-            "sd.Isotropic()",
-            argument="inputs",
-        )
-    if study.M > _MOST_TEACHERS:
-        raise NotYetError(
-            f"must be at most {_MOST_TEACHERS} for Bayes-optimal learning, not {study.M}",
-            argument="teachers",
-        )
 
 
 def output_of(study: Study, output: str | None) -> tuple[FewFieldTarget, float, float]:

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.equilibria.possible import output_of
-from symderiv.api.results.equilibria.statics import alpha_values
+from symderiv.api.results.equilibria.statics import WITH_LABELS, alpha_values, check_known
 from symderiv.api.results.flows.homogeneous import spectrum_of
 from symderiv.equilibrium.optimal.sign_channel import SignChannel
 from symderiv.equilibrium.risk.minimum import (
@@ -146,11 +146,7 @@ def _risk(study: Study, output: str | None) -> tuple[LabelledRisk, float | None,
             "empirical risk is minimised for one student with the activation linear only",
             argument="students" if study.K != 1 else "activation",
         )
-    allowed = {"training.target", "training.label_flip", "training.loss"}
-    for key in sorted(set(study.rule_keys) - allowed):
-        raise NotYetError(
-            f"empirical risk with {key} is not known yet; leave it out", argument="kind"
-        )
+    check_known(study, "empirical risk", allowed=WITH_LABELS)
     if study.M != 1:
         raise NotYetError("must be 1 for empirical risk", argument="teachers")
     target, noise, flip = output_of(study, output)

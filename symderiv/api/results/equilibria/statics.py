@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from symderiv.problem.study import Study
 
 _MOST_UNITS, _MOST_ALPHA = 6, 1e5
-_CONSTRAINTS = ("sphere", "free")
+WITH_LABELS = frozenset(("training.target", "training.label_flip", "training.loss"))
+"""The keys of rules that say what the labels of examples are."""
 
 
 class Equilibrium(Answer):
@@ -160,8 +161,7 @@ def alpha_values(alpha: Iterable[float]) -> list[float]:
 
 
 def _check(study: Study, constraint: str) -> None:
-    if constraint not in _CONSTRAINTS:
-        raise InputError(f"{constraint!r} is not one of 'sphere', 'free'", argument="constraint")
+    check_one_of("constraint", constraint, ("sphere", "free"))
     check_annealed(study)
     if max(study.K, study.M) > _MOST_UNITS:
         raise NotYetError(
@@ -178,19 +178,30 @@ def _check(study: Study, constraint: str) -> None:
 
 def check_annealed(study: Study) -> None:
     """Refuse studies whose free energy at high temperature is not known."""
-    if study.rule_keys:
-        raise NotYetError(
-            f"the free energy with {sorted(study.rule_keys)[0]} is not known yet; leave it out",
-            argument="kind",
-        )
+    check_known(study, "the free energy", "for")
     if study.network.train_second_layer:
         raise NotYetError(
             "is not possible in equilibrium yet; leave it out",
             argument="train_second_layer",
         )
-    if study.data is not None and study.data.model != "isotropic":
+
+
+def check_known(
+    study: Study, what: str, of_inputs: str = "", allowed: Collection[str] = ()
+) -> None:
+    """Refuse learning rules, and inputs, with which something is not known.
+
+    Args:
+        study: the study.
+        what: what is not known.
+        of_inputs: the word between that and inputs; empty if all inputs are allowed.
+        allowed: keys of learning rules that are allowed.
+    """
+    for key in sorted(set(study.rule_keys) - set(allowed)):
+        raise NotYetError(f"{what} with {key} is not known yet; leave it out", argument="kind")
+    if of_inputs and study.data is not None and study.data.model != "isotropic":
         raise NotYetError(
-            f"the free energy for {study.data.model} inputs is not known yet; take sd.Isotropic()",
+            f"{what} {of_inputs} {study.data.model} inputs is not known yet; take sd.Isotropic()",
             argument="inputs",
         )
 

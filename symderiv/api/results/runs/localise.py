@@ -20,7 +20,7 @@ from symderiv_models.localisation.receptive import (
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing, drawn
-from symderiv.foundation.errors import InputError, ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.named_arguments import public, taking
 from symderiv.foundation.outputs import Output, as_output
@@ -148,8 +148,7 @@ class FieldLearning:
             )
         for name, known in (("loss", LOSSES), ("method", ("flow", "sgd"))):
             word = getattr(self, name)
-            if word not in known:
-                raise InputError(f"{word!r} is not {' or '.join(known)}", argument=name)
+            check_one_of(name, word, known)
 
     def learner(self, inputs: RingInputs) -> Learner:
         """Return the learner with these settings and inputs."""
@@ -269,8 +268,7 @@ def _inputs(
         if gain is None:
             raise InputError("is missing; give the gain of the nonlinear process", argument="gain")
         return NonlinearProcess(gain, tuple(lengths), sites, convention)
-    if kind != "gaussian":
-        raise InputError(f"{kind!r} is not one of nlgp, single-pulse, gaussian", argument="inputs")
+    check_one_of("inputs", kind, ("nlgp", "single-pulse", "gaussian"))
     if gain is not None:
         return NonlinearProcess(gain, tuple(lengths), sites, convention).surrogate()
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError
-from symderiv.foundation.nearest import did_you_mean
+from symderiv.foundation.errors import check_one_of
 from symderiv.show.plots.axes import beside, new_axes
 from symderiv.show.plots.plots import colour
 
@@ -125,12 +124,7 @@ def bar_axes(
     """Draw what :meth:`symderiv.storage.forgetting.Forgetting.plot` is asked for."""
     data = found.to_xarray()
     for name in names:
-        if name not in data.data_vars:
-            known = [str(each) for each in data.data_vars]
-            raise InputError(
-                f"{name!r} is not one of {', '.join(known)}{did_you_mean(name, known)}",
-                argument="names",
-            )
+        check_one_of("names", name, map(str, data.data_vars))
     asked = list(names) or ["begun", "learned", "final"]
     labels = [label] if isinstance(label, str) else list(label or ())
     axes = new_axes(ax)
