@@ -31,6 +31,8 @@ class SymderivError(Exception):
     """
 
     def __init__(self, message: str = "", *, argument: str | None = None, entry: str = "") -> None:
+        # a value in it, such as an array, may take several lines
+        message = " ".join(line.strip() for line in message.splitlines())
         super().__init__(message)
         self.reason = message
         self.argument = argument

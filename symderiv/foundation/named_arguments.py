@@ -13,10 +13,11 @@ import functools
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.nearest import did_you_mean
 
 #: The name of a ``**`` argument that takes only the arguments that the signature shows.
@@ -28,7 +29,11 @@ Record = TypeVar("Record")
 
 
 def public(function: Called) -> Called:
-    """Make a function or method answer wrong arguments with an InputError."""
+    """Make a function or method answer wrong arguments with an InputError.
+
+    A call that fails although its names are right is answered so, too, if an argument has not the
+    plain type of its annotation.
+    """
 
     @functools.wraps(function)
     def called(*values: Any, **named: Any) -> Any:
@@ -39,10 +44,15 @@ def public(function: Called) -> Called:
             raise _explained(called, values, named, "")
         try:
             return function(*values, **named)
-        except TypeError as error:
-            if _bound(called, values, named):
+        except SymderivError:
+            raise
+        except Exception as error:
+            if not _bound(called, values, named):
+                raise _explained(called, values, named, str(error)) from None
+            wrong = _of_another_type(called, values, named)
+            if wrong is None:
                 raise
-            raise _explained(called, values, named, str(error)) from None
+            raise wrong from None
 
     return called  # type: ignore[return-value]
 
@@ -113,6 +123,53 @@ def _bound(function: Callable[..., Any], values: tuple[Any, ...], named: dict[st
     except TypeError:
         return False
     return True
+
+
+_PLAIN: dict[str, tuple[type, str]] = {
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "bool": (bool, "True or False"),
+    "str": (str, "a text"),
+    "None": (type(None), "None"),
+    "Sequence": (Iterable, "a list"),
+    "Mapping": (Mapping, "a dictionary"),
+}
+"""Types that are checked where a call failed, by their annotations, and their words."""
+_BRACKETS = re.compile(r"\[[^\[\]]*\]")
+
+
+def _of_another_type(
+    function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]
+) -> InputError | None:
+    """Return an error about the first argument whose type is not that of its annotation, if it is
+    plain; None without one.
+    """
+    bound = inspect.signature(function).bind(*values, **named)
+    for name, parameter in bound.signature.parameters.items():
+        annotation = str(parameter.annotation)
+        while _BRACKETS.search(annotation):
+            annotation = _BRACKETS.sub("", annotation)
+        kinds = [each.strip() for each in annotation.split("|")]
+        if name not in bound.arguments or not _PLAIN.keys() >= {*kinds}:
+            continue
+        value = bound.arguments[name]
+        types = tuple(_PLAIN[each][0] for each in kinds)
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+            words = " or ".join(_PLAIN[each][1] for each in kinds)
+        elif "Sequence[str]" in str(parameter.annotation) and not all(
+            isinstance(each, str) for each in value or ()
+        ):
+            words = "a list of texts"
+        else:
+            continue
+        return InputError(f"must be {words}, not {_shortened(value)}", argument=name)
+    return None
+
+
+def _shortened(value: Any) -> str:
+    """Return a value in a short text."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def public_methods(cls: Class) -> Class:

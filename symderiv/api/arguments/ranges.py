@@ -22,7 +22,8 @@ def range_of(given: Any, argument: str, name: str = "") -> tuple[float, float]:
     """
     of = f"{name}: " if name else ""
     try:
-        low, high = () if isinstance(given, str) else map(float, given)
+        # a text such as "12" has characters that are numbers
+        low, high = [] if isinstance(given, str) else [float(each) for each in given]
     except (TypeError, ValueError):
         raise InputError(
             f"{of}{given!r} is not two numbers such as (0, 5)", argument=argument

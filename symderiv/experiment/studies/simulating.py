@@ -22,7 +22,7 @@ from symderiv.experiment.studies.study_chain import StudyChain
 from symderiv.experiment.studies.study_measures import PlainMeasures, RuleMeasures
 from symderiv.experiment.studies.study_steps import StudySteps
 from symderiv.formula import activation
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError, check_whole
 from symderiv.foundation.limits import check_memory
 from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.inputs.latent_teacher import Sampler
@@ -75,6 +75,8 @@ def simulate(
         InputError: the study cannot be simulated as it is.
     """
     count = _checked_runs(study, runs)
+    if workers is not None:
+        check_whole("workers", workers, 1)
     start = start or initial(study)
     _check(study, start)
     steps = StudySteps(study, start)

@@ -16,6 +16,7 @@ import symderiv as sd
 from symderiv.api.questions.law import read_law
 from symderiv.formula.exact_entries import EntryReader
 from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.named_arguments import public
 
 
 def entry(value: Any) -> sp.Expr:
@@ -187,3 +188,46 @@ def test_errors_name_their_argument(call: Any, argument: str) -> None:
         call()
     assert caught.value.argument == argument, caught.value
     assert str(caught.value).startswith(argument)
+
+
+PROBLEM = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, inputs=sd.Isotropic(100))
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (lambda: PROBLEM.fixed_points(starts="3"), "starts: must be a whole number, not '3'"),
+        (lambda: PROBLEM.fixed_points(starts=[]), "starts: must be a whole number, not []"),
+        (lambda: PROBLEM.fixed_points(follow=["eta"]), "follow: ['eta'] is not a dictionary such"),
+        (lambda: PROBLEM.fixed_points(follow={"learning_rate": 3}), "3 is not two numbers such"),
+        (lambda: PROBLEM.best("learning_rate", between="12"), "between: '12' is not two numbers"),
+        (
+            lambda: PROBLEM.best("learning_rate", between=(2, 1)),
+            "2 and 1 are not finite numbers in",
+        ),
+        (lambda: PROBLEM.plateau(digits=2.5), "digits: must be a whole number, not 2.5"),
+        (lambda: PROBLEM.plateau(digits=np.eye(2)), "digits: must be a whole number, not array("),
+        (lambda: PROBLEM.solve(end=1, sensitivities=[1]), "must be a list of texts, not [1]"),
+        (lambda: PROBLEM.solve(end=1, events=3), "events: must be a list, not 3"),
+        (
+            lambda: PROBLEM.simulate(end=1, workers=0),
+            "workers: must be a whole number of at least 1",
+        ),
+    ],
+)
+def test_arguments_of_another_type_are_answered_in_a_line(call: Any, line: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        call()
+    assert line in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_error_that_no_argument_explains_is_not_hidden() -> None:
+    @public
+    def called(number: int = 1) -> None:
+        raise TypeError(f"a defect at {number}")
+
+    with pytest.raises(TypeError, match="a defect at 1"):
+        called()
+    with pytest.raises(InputError, match=r"number: must be a whole number, not 'a'"):
+        called("a")  # type: ignore[arg-type]
