@@ -81,6 +81,7 @@ def integrate(
         steps=slow.steps + first.steps,
         rejected=slow.rejected + first.rejected,
         rhs_evaluations=slow.rhs_evaluations + first.rhs_evaluations,
+        between=slow.between + first.between,
     )
 
 

@@ -100,12 +100,15 @@ class Worse:
         tolerance: The tolerance of its steps.
         part: How often a difference counts.
         own: What is added for tolerance; zero where that plays no part.
+        between: What is added where the worse run left results between its steps out: the tolerance
+            of a step, which the run's own results between steps keep.
     """
 
     flow: Any
     tolerance: float
     part: float
     own: float
+    between: float
 
     @classmethod
     def of(cls, problem: PiecewiseRun, result: FlatResult, tolerance: float) -> Worse:
@@ -114,7 +117,7 @@ class Worse:
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
         flow = problem.shaken(result, size, 0)
         own = OWN * tolerance if larger > tolerance else 0.0
-        return cls(flow, larger, EXPLICIT, own)
+        return cls(flow, larger, EXPLICIT, own, tolerance)
 
     def apart(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return how far the worse run is from a run; not a number where that says nothing."""
@@ -125,7 +128,8 @@ class Worse:
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the error of the run, from the worse one; not a number where that says nothing."""
-        return self.part * self.apart(result, coarse) + self.own
+        own = self.own + (self.between if np.isnan(coarse.results).any() else 0.0)
+        return self.part * self.apart(result, filled(coarse, result)) + own
 
 
 #: A worse run, and how it is worse.
@@ -135,7 +139,12 @@ Compared = tuple[Worse, FlatResult]
 def first_tolerance(problem: PiecewiseRun, check: Check) -> float:
     """Return the tolerance of the steps of the run that is made first."""
     asked = problem.goal.relative_tolerance
-    return max(asked / _TIGHTER, problem.least_tolerance()) if check == "auto" else asked
+    if check != "auto":
+        return asked
+    tolerance, least = asked / _TIGHTER, problem.least_tolerance()
+    # nothing is left there for a run that is made again; implicit steps gain rounding instead
+    near = tolerance < TIMES * least and problem.goal.method != "implicit"
+    return least if near else max(tolerance, least)
 
 
 def measured(
@@ -186,9 +195,10 @@ def estimated(
         return best, None
     worse = Worse.of(problem, result, tolerance)
     most = 2 * (result.steps + result.rejected) + 100
-    coarse = worse.flow.run(worse.tolerance, most, progress)
+    coarse = worse.flow.run(worse.tolerance, most, progress, result.between)
     runs.append(coarse)
     reached = worse.error(result, coarse)
+    coarse = filled(coarse, result)
     if math.isnan(reached):
         return best, None
     changes = worse.part * relative_changes(worse.flow.errors(coarse), best.errors)
@@ -219,13 +229,15 @@ def rounding_in(
         runs: All that were made; this one is added.
     """
     (worse, coarse), result = compared, best.result
-    left = result.rhs_evaluations / max(coarse.rhs_evaluations, 1) - 1.0
+    ordinary = max(coarse.rhs_evaluations - coarse.between, 1)
+    left = (result.rhs_evaluations - coarse.between - coarse.rhs_evaluations) / ordinary
     most = math.floor(_LEFT * left * (coarse.steps + coarse.rejected))
-    begun = problem.run(worse.tolerance, max(most, 0), progress)
+    begun = problem.run(worse.tolerance, max(most, 0), progress, coarse.between)
     runs.append(begun)
-    if begun.reached == 0:
+    there = np.flatnonzero(np.isfinite(begun.results).all(axis=1))[-1:]
+    if there.size == 0:
         return 0.0
-    there = slice(begun.reached - 1, begun.reached)
+    begun = filled(begun, coarse)
     ours, same, other = (
         replace(each, results=each.results[there], reached=1) for each in (result, begun, coarse)
     )
@@ -360,6 +372,17 @@ class _Pair:
             changes=by_steps[:count] + by_start[:count],
         )
         return best, stays or reached <= asked
+
+
+def filled(run: FlatResult, other: FlatResult) -> FlatResult:
+    """Return a run with the results of another one where its own would take more evaluations than
+    it may: there it says nothing.
+    """
+    common = min(run.reached, other.reached)
+    results = run.results.copy()
+    left_out = np.isnan(results[:common])
+    results[:common][left_out] = other.results[:common][left_out]
+    return replace(run, results=results)
 
 
 def _comparable(problem: PiecewiseRun, result: FlatResult, other: FlatResult) -> bool:
