@@ -35,6 +35,9 @@ _IMPLICIT_ROUNDING = 2.0
 # Where steps are held back by stability, not by tolerances, both are the same, and errors are below
 # this part of the tolerance of a step, but for a few in a thousand runs.
 OWN = 0.05
+# Of results between steps, which keep a tenth of it in the mean over entries, errors are below this
+# part of that tolerance.
+_BETWEEN = 0.25
 # What rounding counts as, in a start: some units of the last place, for all steps together. One
 # start at random says little of the worst one, so that it differs by more.
 _ROUNDING = 1e-14
@@ -100,8 +103,8 @@ class Worse:
         tolerance: The tolerance of its steps.
         part: How often a difference counts.
         own: What is added for tolerance; zero where that plays no part.
-        between: What is added where the worse run left results between its steps out: the tolerance
-            of a step, which the run's own results between steps keep.
+        between: What is added where results between steps took shorter ones, or were left out by
+            the worse run, for those of the run itself.
     """
 
     flow: Any
@@ -117,7 +120,7 @@ class Worse:
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
         flow = problem.shaken(result, size, 0)
         own = OWN * tolerance if larger > tolerance else 0.0
-        return cls(flow, larger, EXPLICIT, own, tolerance)
+        return cls(flow, larger, EXPLICIT, own, _BETWEEN * tolerance)
 
     def apart(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return how far the worse run is from a run; not a number where that says nothing."""
@@ -128,7 +131,8 @@ class Worse:
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the error of the run, from the worse one; not a number where that says nothing."""
-        own = self.own + (self.between if np.isnan(coarse.results).any() else 0.0)
+        hard = result.between > 0 or np.isnan(coarse.results).any()
+        own = self.own + (self.between if hard else 0.0)
         return self.part * self.apart(result, filled(coarse, result)) + own
 
 
