@@ -129,6 +129,7 @@ def _code_of(problem: FlatProblem, state: np.ndarray, limits: StepLimits, made: 
         # here, because numba is loaded by what computes with it
         from symderiv.integrate.steppers.cone import is_outside
 
-        if is_outside(state, problem.sizes, problem.parameters, limits.cone):
+        least = limits.absolute / limits.relative
+        if is_outside(state, problem.sizes, problem.parameters, limits.cone, least):
             return CONE_LEFT
     return STEP_LIMIT if made >= limits.max_steps else DONE

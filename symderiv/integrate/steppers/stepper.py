@@ -322,9 +322,9 @@ def _outside(rhs, runs, room):  # type: ignore[no-untyped-def]
     """Return in which lanes, as bits, the end of the step is outside the cone."""
     zero, sizes, covariance = zero_of(rhs), runs.sizes, room.covariance
     field_covariance(zero, room.new, sizes, runs.places, room.parameters, covariance)
-    return lane_bits(
-        outside_cone(zero, covariance, sizes[0] + sizes[1], value_at(zero, room.limits, 2))
-    )
+    relative, absolute = value_at(zero, room.limits, 0), value_at(zero, room.limits, 1)
+    size, cone = sizes[0] + sizes[1], value_at(zero, room.limits, 2)
+    return lane_bits(outside_cone(zero, covariance, size, cone, absolute / relative))
 
 
 @hidden_part

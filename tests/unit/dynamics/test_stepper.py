@@ -221,6 +221,14 @@ def test_the_edge_of_the_cone_belongs_to_it(matrix, outside):
     assert is_outside(np.array(matrix), 1e-9) == outside
 
 
+@pytest.mark.parametrize("size", [1e-17, -1e-17, -1e-13])
+def test_variances_below_the_absolute_tolerance_are_of_either_sign(size):
+    """The cone is as wide there as where they are as large as the least one that counts."""
+    matrix = np.diag([size, 1.0])
+    for least, outside in ((0.0, size < 0.0), (1e-5, size < -1e-14)):
+        assert outside_cone(0.0, matrix.copy().ravel(), 2, 1e-9, least) == outside
+
+
 @pytest.mark.parametrize("tolerance", [1e-9, 1e-6, 1e-3])
 def test_the_cone_is_widened_by_the_relative_tolerance_of_the_variances(tolerance):
     # the diagonal enlarged by the factor 1 + t admits correlations up to 1 + t, at any scale
