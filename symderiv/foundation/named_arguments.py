@@ -152,18 +152,20 @@ def _of_another_type(
         kinds = [each.strip() for each in annotation.split("|")]
         if name not in bound.arguments or not _PLAIN.keys() >= {*kinds}:
             continue
-        value = bound.arguments[name]
+        value: Any = bound.arguments[name]
         types = tuple(_PLAIN[each][0] for each in kinds)
         if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
             words = " or ".join(_PLAIN[each][1] for each in kinds)
-        elif "Sequence[str]" in str(parameter.annotation) and not all(
-            isinstance(each, str) for each in value or ()
-        ):
+        elif "Sequence[str]" in str(parameter.annotation) and not _are_texts(value):
             words = "a list of texts"
         else:
             continue
         return InputError(f"must be {words}, not {_shortened(value)}", argument=name)
     return None
+
+
+def _are_texts(value: Any) -> bool:
+    return value is None or all(isinstance(each, str) for each in value)
 
 
 def _shortened(value: Any) -> str:

@@ -8,11 +8,11 @@ classes where there are several. Slow scalars have the name and shape of their d
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sympy as sp
@@ -30,6 +30,25 @@ from symderiv.system.closed_motion import (
     parameter_name,
     scalar_name,
 )
+
+
+class ByName:
+    """Base of results that give arrays by name: ``run["w.B"]``, ``"w.B" in run``."""
+
+    _where: ClassVar[str] = "run"
+
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Return the arrays by name."""
+        raise NotImplementedError
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        arrays = self.arrays()
+        if name not in arrays:
+            raise InputError(f"{name!r} is not in the {self._where}; there are {', '.join(arrays)}")
+        return arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.arrays())
 
 
 class Layout:
@@ -381,7 +400,7 @@ class Layout:
         pairs = self.pairs
         for name in given:
             if name not in pairs and name not in self.scalars:
-                hint = _unknown(name, [*self.names, *pairs], "an order parameter")
+                hint = _unknown(name, dict.fromkeys([*self.names, *pairs]), "an order parameter")
                 if "." in name and ".".join(reversed(name.split("."))) in pairs:
                     hint = f"is named {'.'.join(reversed(name.split('.')))!r} here"
                 raise InputError(hint, argument=name)

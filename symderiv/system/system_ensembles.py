@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -107,6 +108,7 @@ def _integrated(
     wanted: Wanted,
     progress: EndedTold | None = None,
     looser: float = 1.0,
+    between: Sequence[float] | None = None,
 ) -> LaneResults:
     """Return the runs of one solver, integrated in lanes or one on each thread."""
     small = runs[0].point.state.size <= LARGEST_STATE
@@ -115,19 +117,20 @@ def _integrated(
         with kept_code():
             right_hand_side = module.specialised(1)
         threads = min(wanted.workers, -(-len(runs) // 8))
-        return LaneStart(8, right_hand_side, threads, most, progress, looser).walked(runs)
+        return LaneStart(8, right_hand_side, threads, most, progress, looser, between).walked(runs)
     started, ended = time.perf_counter(), [0]
 
-    def one(run: PointRun) -> FlatResult:
-        result = run.run(looser * step_tolerance(run), most, None)
+    def one(run: PointRun, between: float) -> FlatResult:
+        result = run.run(looser * step_tolerance(run), most, None, between)
         ended[0] += 1
         if progress is not None:
             progress(ended[0])
         return result
 
-    first = one(runs[0])  # alone: it compiles for the others
+    evaluations = between or [math.inf] * len(runs)
+    first = one(runs[0], evaluations[0])  # alone: it compiles for the others
     with ThreadPoolExecutor(wanted.workers) as pool:
-        results = [first, *pool.map(one, runs[1:])]
+        results = [first, *pool.map(one, runs[1:], evaluations[1:])]
     return LaneResults.of(results, wanted.alpha.size, time.perf_counter() - started)
 
 

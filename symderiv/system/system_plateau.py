@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,12 +17,13 @@ from symderiv.analysis.fixed_points.exchanged_flow import classes_of
 from symderiv.analysis.fixed_points.symmetric_flow import symmetric_point
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.showing import Shown, Summary
+from symderiv.system.named_states import ByName
 from symderiv.system.system_flow import SystemFlow
 from symderiv.system.system_runs import Solver
 
 
 @dataclass(frozen=True, repr=False)
-class SystemPlateau(Shown):
+class SystemPlateau(ByName, Shown):
     """A symmetric fixed point of a system and the spectrum of its Jacobian.
 
     Attributes:
@@ -46,10 +47,11 @@ class SystemPlateau(Shown):
     eigenvalue_error: float
     residual: float
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.state:
-            raise InputError(f"{name!r} is not in the state; there are {', '.join(self.state)}")
-        return self.state[name]
+    _where: ClassVar[str] = "state"
+
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Return the order parameters by name."""
+        return self.state
 
     def _summary(self) -> Summary:
         rows: list[tuple[str, object]] = [*self.state.items(), *self.observables.items()]

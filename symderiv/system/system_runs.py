@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import sympy as sp
@@ -31,7 +31,7 @@ from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.statement.register import LearningTime
 from symderiv.storage.kernels import LANES, WaitingModule, kept_module
 from symderiv.system.closed_motion import Closed, overlap_name
-from symderiv.system.named_states import Layout
+from symderiv.system.named_states import ByName, Layout
 
 #: One term of a sum over the classes: the arrays that are its factors, with their powers.
 Sums = tuple[Mapping[str, int], ...]
@@ -81,7 +81,7 @@ def modes_of_system(
 
 
 @dataclass(frozen=True, repr=False)
-class SystemRates(Shown):
+class SystemRates(ByName, Shown):
     """Derivatives of the order parameters of a system by α, by name.
 
     Attributes:
@@ -92,8 +92,11 @@ class SystemRates(Shown):
     rates: Mapping[str, np.ndarray]
     observables: Mapping[str, float]
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.rates[name]
+    _where: ClassVar[str] = "rates"
+
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Return the rates by name."""
+        return self.rates
 
     def _summary(self) -> Summary:
         return Summary("rates of a system", [*self.rates.items(), *self.observables.items()])

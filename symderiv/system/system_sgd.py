@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import sympy as sp
@@ -27,6 +27,7 @@ from symderiv.statement.register import Mean
 from symderiv.statement.stated_problem import Statement
 from symderiv.storage.curve_results import ERROR, CurveResult
 from symderiv.system.closed_motion import overlap_name, scalar_name
+from symderiv.system.named_states import ByName
 from symderiv.system.system_runs import Solver
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class SystemChain(MarkovChain):
 
 
 @dataclass(frozen=True, repr=False)
-class SystemSimulation(CurveResult):
+class SystemSimulation(ByName, CurveResult):
     """Runs of a system at finite N.
 
     Attributes:
@@ -120,6 +121,8 @@ class SystemSimulation(CurveResult):
     cause: str = "done"
     averaged: int = 0
     output: str | None = None
+
+    _where: ClassVar[str] = "simulation"
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return means over the runs and, under names with ``_standard_error``, their errors."""
@@ -165,9 +168,6 @@ class SystemSimulation(CurveResult):
     def standard_error(self) -> dict[str, np.ndarray]:
         """Standard errors of the means; not a number for a single run."""
         return {name: standard_error(value) for name, value in self.runs.items()}
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.mean[name]
 
     def _summary(self) -> Summary:
         number = len(next(iter(self.runs.values())))

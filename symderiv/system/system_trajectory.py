@@ -21,6 +21,7 @@ from symderiv.foundation.showing import Summary
 from symderiv.integrate.events.located_events import FollowedResult
 from symderiv.storage.curve_results import CurveResult
 from symderiv.storage.run_files import BY, TIME
+from symderiv.system.named_states import ByName
 
 if TYPE_CHECKING:
     import xarray
@@ -29,7 +30,7 @@ KIND = "system-run"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SystemRun(FollowedResult, CurveResult):
+class SystemRun(ByName, FollowedResult, CurveResult):
     """A trajectory of a system.
 
     Attributes:
@@ -69,12 +70,6 @@ class SystemRun(FollowedResult, CurveResult):
     missed: str = ""
     warnings: tuple[str, ...] = ()
     enclosure: Any = None
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        arrays = self.arrays()
-        if name not in arrays:
-            raise InputError(f"{name!r} is not in the run; there are {', '.join(arrays)}")
-        return arrays[name]
 
     def __getstate__(self) -> dict[str, Any]:
         # numbers can be sent to other processes, compiled equations cannot

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,15 +27,19 @@ class LaneStart:
     max_steps: int
     progress: Told | None
     looser: float = 1.0
+    between: Sequence[float] | None = None
 
     def integrate(
-        self, runs: Sequence[PiecewiseRun], problems: Sequence[FlatProblem]
+        self,
+        runs: Sequence[PiecewiseRun],
+        problems: Sequence[FlatProblem],
+        between: Sequence[float],
     ) -> LaneResults:
         """Integrate one piece of each run; states have one size, and times are the same."""
         return integrate_lanes(
             self.right_hand_side,
             problems,
-            np.array([_tolerances(run, self.looser) for run in runs]),
+            np.column_stack([[_tolerances(run, self.looser) for run in runs], between]),
             width=self.width,
             threads=self.threads,
             max_steps=self.max_steps,
@@ -53,6 +58,7 @@ class LaneStart:
             walks[number] = walking, next(walking)[0]
         whole: dict[int, FlatResult] = {}
         seconds, ended = 0.0, self.progress
+        left = list(self.between or [math.inf] * len(runs))
         while walks:
             groups: dict[tuple[int, bytes], list[int]] = {}
             for number, (_, piece) in walks.items():
@@ -61,13 +67,16 @@ class LaneStart:
             for numbers in groups.values():
                 start = self if alone else replace(self, progress=None)
                 ended_together = start.integrate(
-                    [runs[number] for number in numbers], [walks[number][1] for number in numbers]
+                    [runs[number] for number in numbers],
+                    [walks[number][1] for number in numbers],
+                    [left[number] for number in numbers],
                 )
                 if alone:
                     return ended_together
                 seconds += ended_together.seconds
                 for place, number in enumerate(numbers):
                     walking = walks.pop(number)[0]
+                    left[number] -= ended_together.runs[place].between
                     try:
                         walks[number] = walking, walking.send(ended_together.runs[place])[0]
                     except StopIteration as end:
@@ -103,11 +112,12 @@ def lane_accuracy(
     Args:
         flows, found: The flows, and their integrated runs.
         again: The function that integrates other flows of the module, with tolerances that are
-            ``looser`` times larger.
+            ``looser`` times larger and at most so many evaluations ``between`` steps.
     """
     pairs = zip(flows, found.runs, strict=True)
     worse = [Worse.of(flow, run, step_tolerance(flow)) for flow, run in pairs]
     looser = min(each.tolerance / step_tolerance(each.flow) for each in worse)
-    coarse = again([each.flow for each in worse], looser=looser)
+    between = [run.between for run in found.runs]
+    coarse = again([each.flow for each in worse], looser=looser, between=between)
     both = zip(worse, found.runs, coarse.runs, strict=True)
     return np.array([each.error(*pair) for each, *pair in both])

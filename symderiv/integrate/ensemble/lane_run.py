@@ -49,6 +49,7 @@ def run_in_lanes(
     max_steps: int = 100_000_000,
     progress: Told | None = None,
     looser: float = 1.0,
+    between: Sequence[float] | None = None,
     width: int = 8,
 ) -> LaneResults:
     """Integrate flows of one module with states of one size.
@@ -61,6 +62,7 @@ def run_in_lanes(
         max_steps: steps of a run, accepted and rejected.
         progress: called about ten times a second.
         looser: times larger tolerances than those of :func:`step_tolerance`.
+        between: the largest numbers of evaluations for results between steps; None for no limits.
         width: runs at a time on each thread, 8 or 1; see :func:`width_for`.
 
     Raises:
@@ -68,7 +70,8 @@ def run_in_lanes(
     """
     first = flows[0]
     threads = min(threads, -(-len(flows) // width))
-    given = LaneStart(width, _right_hand_side(first, width), threads, max_steps, progress, looser)
+    rhs = _right_hand_side(first, width)
+    given = LaneStart(width, rhs, threads, max_steps, progress, looser, between)
     results = given.walked(flows)
     return replace(results, errors=_errors(flows, results, width))
 

@@ -275,9 +275,9 @@ class Course:
         first, copies = piece.laws[0], state.size // self.begin.size
         if len(piece.laws) > 1 or (first.places is None and first.scale is None):
             return inside
-        lead = inside.shape[:-1]
-        rows = first.back(inside.reshape(*lead, copies, -1), state.reshape(copies, -1))
-        return rows.reshape(*lead, -1)
+        lead, size = inside.shape[:-1], inside.shape[-1] // copies
+        rows = first.back(inside.reshape(*lead, copies, size), state.reshape(copies, -1))
+        return rows.reshape(*lead, state.size)
 
     def slope(self, alpha: float, state: np.ndarray, right_hand_side: RightHandSide) -> np.ndarray:
         """Return the time derivative of a state at a time."""
@@ -407,17 +407,27 @@ class PiecewiseRun(ABC):
         implicit = self.goal.method == "implicit" if result is None else IMPLICIT in result.method
         return LEAST_TOLERANCE if implicit else 1e-14
 
-    def step_limits(self, tolerance: float, most: int = 100_000_000) -> StepLimits:
+    def step_limits(
+        self, tolerance: float, most: int = 100_000_000, between: float = math.inf
+    ) -> StepLimits:
         """Return limits of steps whose absolute tolerance is scaled as the relative one."""
         absolute = self.goal.absolute_tolerance * tolerance / self.goal.relative_tolerance
         # rounding and the tolerance may move a matrix on the edge of the cone just outside
-        return StepLimits(tolerance, absolute, min(1e-2, 1e-10 + 1e3 * tolerance), most)
+        return StepLimits(tolerance, absolute, min(1e-2, 1e-10 + 1e3 * tolerance), most, between)
 
-    def run(self, tolerance: float, most: int, progress: Progress | None) -> FlatResult:
-        """Integrate with a relative tolerance, in at most so many steps."""
+    def run(
+        self,
+        tolerance: float,
+        most: int,
+        progress: Progress | None,
+        between: float = math.inf,
+    ) -> FlatResult:
+        """Integrate with a relative tolerance, in at most so many steps and with at most so many
+        evaluations for results ``between`` them.
+        """
         self.check_memory()
         pieces = self.course.walk(self.goal.alpha, self.right_hand_side)
-        limits = self.step_limits(tolerance, most)
+        limits = self.step_limits(tolerance, most, between)
         return driven(pieces, self.goal.method, limits, progress, self.checkpoint)
 
 
@@ -433,19 +443,20 @@ def driven(
     Args:
         walk: The generator that :meth:`Course.walk` returns.
         method, limits, progress, checkpoint: See
-            :func:`symderiv.integrate.flows.implicit_run.integrate`; the number of steps is that of
-            all pieces together.
+            :func:`symderiv.integrate.flows.implicit_run.integrate`; the numbers of steps and of
+            evaluations are those of all pieces together.
     """
-    (problem, begin), left = next(walk), limits.max_steps
+    (problem, begin), left, between = next(walk), limits.max_steps, limits.between
     while True:
         result = integrate(
             method,
             problem,
-            replace(limits, max_steps=left),
+            replace(limits, max_steps=left, between=between),
             progress=_told(progress, begin),
             checkpoint=checkpoint,
         )
         left -= result.steps + result.rejected
+        between -= result.between
         try:
             problem, begin = walk.send(result)
         except StopIteration as end:
@@ -473,6 +484,7 @@ def _joined(parts: list[FlatResult]) -> FlatResult:
         rejected=sum(part.rejected for part in parts),
         rhs_evaluations=sum(part.rhs_evaluations for part in parts),
         error_sum=sum(part.error_sum for part in parts),
+        between=sum(part.between for part in parts),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -77,12 +78,15 @@ class StepLimits:
         relative, absolute: tolerances of the local error in the root-mean-square norm.
         cone: relative enlargement of the diagonal in the cone test.
         max_steps: the number of steps, accepted and rejected, after which to stop.
+        between: the largest number of evaluations in shorter steps that are made for results
+            between steps; results that need more are not a number.
     """
 
     relative: float
     absolute: float
     cone: float = 0.0
     max_steps: int = 100_000_000
+    between: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,8 @@ class FlatResult:
 
     ``results`` (reached, n) are the states at the first ``reached`` asked times, ``last_state`` (n)
     the state at ``last_alpha``, the last accepted step. ``error_sum`` adds up the estimated local
-    errors, relative; ``cause`` is one of the values of :data:`REASONS`.
+    errors, relative; ``between`` are the evaluations that shorter steps took, for results between
+    steps; ``cause`` is one of the values of :data:`REASONS`.
     """
 
     results: np.ndarray
@@ -104,6 +109,7 @@ class FlatResult:
     rhs_evaluations: int
     error_sum: float
     method: str = EXPLICIT
+    between: int = 0
 
     @property
     def cause(self) -> str:
@@ -117,7 +123,7 @@ class SteppedRun:
         state, parameters, asked = problem.state, problem.parameters, problem.asked
         size = state.size
         self._problem, self._most = problem, limits.max_steps
-        self._asked = limits.relative, limits.absolute, limits.cone
+        self._asked = limits.relative, limits.absolute, limits.cone, limits.between
         tolerances = np.array([self._asked])
         self._runs = runs_of(state[None], parameters[None], tolerances, asked, problem.sizes)
         fields = int(problem.sizes[0] + problem.sizes[1])
@@ -127,7 +133,7 @@ class SteppedRun:
         numbers = self._memory.numbers
         self.y, self.slope = numbers[:size], numbers[size : 2 * size]
         values = size * VECTORS + VALUES
-        self._limits = numbers[values - 3 : values]
+        self._limits = numbers[values - 4 : values]
         self._constants = numbers[values : values + parameters.size]
         self._steppers: dict[str, tuple[Callable[..., Any] | None, Any]] = {}
         if kind == IMPLICIT:
@@ -152,7 +158,7 @@ class SteppedRun:
             self._steppers[method] = stepper_for(self._problem.rhs, method)
         stepper, rhs = self._steppers[method]
         part = STRICTER if method == IMPLICIT else 1.0
-        self._limits[:] = part * self._asked[0], part * self._asked[1], self._asked[2]
+        self._limits[:] = part * self._asked[0], part * self._asked[1], *self._asked[2:]
         self._runs.tolerances[0] = self._limits
         assert stepper is not None  # a function without its compiler comes with compiled steppers
         stepper(rhs, self._runs, self._memory, steps, self._most)
@@ -225,6 +231,7 @@ class SteppedRun:
             rhs_evaluations=int(way["evaluations"]),
             error_sum=float(way["error_sum"]),
             method=kind if since == 0.0 else f"{EXPLICIT} to alpha = {since:.4g}, then {kind}",
+            between=int(way["between"]),
         )
 
 
@@ -270,7 +277,7 @@ def integrate_flat(
     run = SteppedRun(problem, limits, kinds[0])
     key = ""
     if checkpoint is not None:
-        tolerances = limits.relative, limits.absolute, limits.cone
+        tolerances = limits.relative, limits.absolute, limits.cone, limits.between
         given = np.array([*tolerances, limits.max_steps, *(kind in kinds for kind in KINDS)])
         arrays = problem.state, problem.sizes, problem.parameters, problem.asked
         key = _key(*arrays, given.astype(np.float64))

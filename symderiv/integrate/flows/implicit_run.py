@@ -82,6 +82,7 @@ def integrate(
         steps=slow.steps + first.steps,
         rejected=slow.rejected + first.rejected,
         rhs_evaluations=slow.rhs_evaluations + first.rhs_evaluations,
+        between=slow.between + first.between,
     )
 
 
@@ -129,6 +130,7 @@ def _code_of(problem: FlatProblem, state: np.ndarray, limits: StepLimits, made: 
         # here, because it loads numba
         from symderiv.integrate.steppers.cone import is_outside
 
-        if is_outside(state, problem.sizes, problem.parameters, limits.cone):
+        least = limits.absolute / limits.relative
+        if is_outside(state, problem.sizes, problem.parameters, limits.cone, least):
             return CONE_LEFT
     return STEP_LIMIT if made >= limits.max_steps else DONE

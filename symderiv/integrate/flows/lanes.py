@@ -86,7 +86,7 @@ def integrate_lanes(
         right_hand_side: the right-hand side, compiled for the sizes: of a lane module if ``width``
             is 8, of an ordinary one if it is 1.
         problems: problems with states of one size and the same times.
-        tolerances: relative, absolute, of the cone test; shape (n, 3).
+        tolerances: see :class:`~symderiv.integrate.steppers.walk.Runs`; shape (n, 4).
         width: runs at a time on each thread, 8 or 1.
         threads: how many.
         max_steps: steps of a run, accepted and rejected.
@@ -125,6 +125,7 @@ def integrate_lanes(
             steps=int(end["accepted"]),
             rejected=int(end["rejected"]),
             rhs_evaluations=int(end["evaluations"]),
+            between=int(end["between"]),
             error_sum=float(end["error_sum"]),
         )
         for states, last, end in zip(runs.results, runs.last, runs.ended, strict=True)

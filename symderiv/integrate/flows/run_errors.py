@@ -36,6 +36,9 @@ _IMPLICIT_ROUNDING = 2.0
 # If steps are limited by stability, not by tolerances, both runs are the same. Errors are then
 # below this part of the tolerance of a step, except for a few in a thousand runs.
 OWN = 0.05
+# Bound on the error of results between steps, as a part of the tolerance of a step; in the mean
+# over entries they keep a tenth of it.
+_BETWEEN = 0.25
 # Change of a start that is equivalent to the rounding of all steps: some units of the last place. A
 # single random start says little about the worst one, so that it is changed by twice as much.
 _ROUNDING = 1e-14
@@ -101,12 +104,15 @@ class Worse:
         tolerance: The tolerance of its steps.
         part: The factor between the difference of the runs and the error that is stated.
         own: The part of the tolerance that is added; 0 if both runs have the same tolerance.
+        between: The part that is added if results between steps needed shorter ones, or are missing
+            in the worse run.
     """
 
     flow: Any
     tolerance: float
     part: float
     own: float
+    between: float
 
     @classmethod
     def of(cls, problem: PiecewiseRun, result: FlatResult, tolerance: float) -> Worse:
@@ -115,7 +121,7 @@ class Worse:
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
         flow = problem.shaken(result, size, 0)
         own = OWN * tolerance if larger > tolerance else 0.0
-        return cls(flow, larger, EXPLICIT, own)
+        return cls(flow, larger, EXPLICIT, own, _BETWEEN * tolerance)
 
     def apart(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the difference between the worse run and a run; NaN if they cannot be compared."""
@@ -126,7 +132,9 @@ class Worse:
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the estimated error of a run; NaN if it cannot be compared with the worse one."""
-        return self.part * self.apart(result, coarse) + self.own
+        hard = result.between > 0 or np.isnan(coarse.results).any()
+        own = self.own + (self.between if hard else 0.0)
+        return self.part * self.apart(result, filled(coarse, result)) + own
 
 
 #: How a worse run is worse, and its result.
@@ -136,7 +144,12 @@ Compared = tuple[Worse, FlatResult]
 def first_tolerance(problem: PiecewiseRun, check: Check) -> float:
     """Return the tolerance of the steps of the first run."""
     asked = problem.goal.relative_tolerance
-    return max(asked / _TIGHTER, problem.least_tolerance()) if check == "auto" else asked
+    if check != "auto":
+        return asked
+    tolerance, least = asked / _TIGHTER, problem.least_tolerance()
+    # nothing is left there for a run that is made again; implicit steps gain rounding instead
+    near = tolerance < TIMES * least and problem.goal.method != "implicit"
+    return least if near else max(tolerance, least)
 
 
 def measured(
@@ -188,9 +201,10 @@ def estimated(
         return best, None
     worse = Worse.of(problem, result, tolerance)
     most = 2 * (result.steps + result.rejected) + 100
-    coarse = worse.flow.run(worse.tolerance, most, progress)
+    coarse = worse.flow.run(worse.tolerance, most, progress, result.between)
     runs.append(coarse)
     reached = worse.error(result, coarse)
+    coarse = filled(coarse, result)
     if math.isnan(reached):
         return best, None
     changes = worse.part * relative_changes(worse.flow.errors(coarse), best.errors)
@@ -222,13 +236,15 @@ def rounding_in(
         runs: The list of all runs, to which this one is added.
     """
     (worse, coarse), result = compared, best.result
-    left = result.rhs_evaluations / max(coarse.rhs_evaluations, 1) - 1.0
+    ordinary = max(coarse.rhs_evaluations - coarse.between, 1)
+    left = (result.rhs_evaluations - coarse.between - coarse.rhs_evaluations) / ordinary
     most = math.floor(_LEFT * left * (coarse.steps + coarse.rejected))
-    begun = problem.run(worse.tolerance, max(most, 0), progress)
+    begun = problem.run(worse.tolerance, max(most, 0), progress, coarse.between)
     runs.append(begun)
-    if begun.reached == 0:
+    there = np.flatnonzero(np.isfinite(begun.results).all(axis=1))[-1:]
+    if there.size == 0:
         return 0.0
-    there = slice(begun.reached - 1, begun.reached)
+    begun = filled(begun, coarse)
     ours, same, other = (
         replace(each, results=each.results[there], reached=1) for each in (result, begun, coarse)
     )
@@ -367,6 +383,17 @@ class _Pair:
             changes=by_steps[:count] + by_start[:count],
         )
         return best, stays or reached <= asked
+
+
+def filled(run: FlatResult, other: FlatResult) -> FlatResult:
+    """Return a run with the results of another one where its own would take more evaluations than
+    it may: there it says nothing.
+    """
+    common = min(run.reached, other.reached)
+    results = run.results.copy()
+    left_out = np.isnan(results[:common])
+    results[:common][left_out] = other.results[:common][left_out]
+    return replace(run, results=results)
 
 
 def _comparable(problem: PiecewiseRun, result: FlatResult, other: FlatResult) -> bool:

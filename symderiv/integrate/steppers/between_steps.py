@@ -100,7 +100,8 @@ def fill_results(walk, asked, results, ends, tolerances, control):  # type: igno
         walk: a record of :data:`~symderiv.integrate.steppers.walk.WALK`.
         asked, results: shapes (A,) and (A, S).
         ends: see :class:`Ends`.
-        tolerances: relative and absolute.
+        tolerances: relative and absolute, and the evaluations that shorter steps may take; results
+            that would need more are left out, as not a number.
         control: of the steps, see :class:`~symderiv.integrate.flows.control.Control`.
     """
     walk.inside, walk.halving = -1, 0
@@ -121,14 +122,14 @@ def fill_results(walk, asked, results, ends, tolerances, control):  # type: igno
             else:
                 if count == 0 and alpha > walk.own_until:
                     count = _prepared(walk, e, ends, tolerances, control)
-                if count == 0:
+                if count == 0 and walk.between < tolerances[2]:
                     walk.inside = e
                     return
-                _clear(ends.weights)
-                hermite_weights(
-                    alpha, ends.there[:count], ends.constants[:, :count], ends.weights[:, :count]
-                )
-                _through(ends, count, result)
+                if count == 0:
+                    for c in range(result.size):
+                        result[c] = math.nan
+                else:
+                    _between(alpha, count, ends, result)
             walk.results += 1
 
 
@@ -168,6 +169,14 @@ def _prepared(walk, e, ends, tolerances, control):  # type: ignore[no-untyped-de
     else:
         walk.own_until = ends.times[end]
     return 0
+
+
+@part_of_compiled
+def _between(alpha, count, ends, result):  # type: ignore[no-untyped-def]
+    """Write what the polynomial through so many prepared ends is at a time."""
+    _clear(ends.weights)
+    hermite_weights(alpha, ends.there[:count], ends.constants[:, :count], ends.weights[:, :count])
+    _through(ends, count, result)
 
 
 @part_of_compiled
@@ -212,7 +221,7 @@ def _through(ends, count, out):  # type: ignore[no-untyped-def]
 @part_of_compiled
 def _norm(error, first, second, tolerances):  # type: ignore[no-untyped-def]
     """Return the root mean square of an error in units of the tolerance at two states."""
-    relative, absolute = tolerances
+    relative, absolute = tolerances[0], tolerances[1]
     total = 0.0
     for c in range(error.size):
         scale = absolute + relative * max(abs(first[c]), abs(second[c]))

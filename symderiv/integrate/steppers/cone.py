@@ -50,11 +50,12 @@ def field_covariance(like, state, sizes, places, parameters, covariance):  # typ
 
 
 @part_of_compiled
-def outside_cone(like, covariance, size, tolerance):  # type: ignore[no-untyped-def]
+def outside_cone(like, covariance, size, tolerance, least=0.0):  # type: ignore[no-untyped-def]
     """Tell whether a symmetric matrix, (size^2,), has an eigenvalue clearly below zero.
 
     "Clearly" means that the matrix with its diagonal enlarged by the relative ``tolerance`` still
-    has no Cholesky factor, which takes the place of the lower triangle.
+    has no Cholesky factor, which takes the place of the lower triangle. Errors of variances below
+    ``least`` are absolute ones.
     """
     factor = values_of(like, covariance, 0, (size, size))
     outside = like != like
@@ -62,7 +63,7 @@ def outside_cone(like, covariance, size, tolerance):  # type: ignore[no-untyped-
         for b in range(a + 1):
             total = factor[a, b]
             if a == b:
-                total += tolerance * abs(total)
+                total += tolerance * (abs(total) + least)
             for c in range(b):
                 total -= factor[a, c] * factor[b, c]
             if a == b:
@@ -82,11 +83,10 @@ def is_outside(
     sizes: np.ndarray,
     parameters: np.ndarray,
     tolerance: float,
-    slack: float = 0.0,
+    least: float = 0.0,
 ) -> bool:
-    """Tell it of one flat state, with a number that is added to the variances of students."""
-    K, size = int(sizes[_K]), int(sizes[_K] + sizes[_M])
+    """Tell it of one flat state."""
+    size = int(sizes[_K] + sizes[_M])
     covariance = np.empty((size, size))
     field_covariance(0.0, state, sizes, places(sizes), parameters, covariance.ravel())
-    covariance[range(K), range(K)] += slack
-    return bool(outside_cone(0.0, covariance.ravel(), size, tolerance))
+    return bool(outside_cone(0.0, covariance.ravel(), size, tolerance, least))

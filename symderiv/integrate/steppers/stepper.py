@@ -102,7 +102,7 @@ class Room(NamedTuple):
         time, start, length, error: of steps, one value for each run; ``time`` is where the
             equations are evaluated.
         mark: which runs something is done for.
-        limits: relative and absolute tolerance, that of the cone.
+        limits: relative and absolute tolerance, that of the cone, evaluations for shorter steps.
         parameters, covariance: of each run; (K + M)^2 values.
     """
 
@@ -140,7 +140,7 @@ def room_of(rhs, runs, numbers):  # type: ignore[no-untyped-def]
         one_view(numbers, at + 2 * width, (width,)),
         one_view(numbers, at + 3 * width, (width,)),
         one_view(numbers, at + 4 * width, (width,)),
-        one_view(numbers, at + 5 * width, (3 * width,)),
+        one_view(numbers, at + 5 * width, (4 * width,)),
         one_view(numbers, at + VALUES * width, (constants,)),
         one_view(numbers, at + VALUES * width + constants, (fields * fields * width,)),
     )
@@ -155,7 +155,7 @@ def _unowned(runs):  # type: ignore[no-untyped-def]
         one_view(runs.queue, 0, (3,)),
         one_view(runs.starts, 0, (n, size)),
         one_view(runs.constants, 0, (n, constants)),
-        one_view(runs.tolerances, 0, (n, 3)),
+        one_view(runs.tolerances, 0, (n, 4)),
         one_view(runs.asked, 0, (count,)),
         one_view(runs.results, 0, (n, count, size)),
         one_view(runs.last, 0, (n, size)),
@@ -192,12 +192,12 @@ def _take(runs, walk, lane, width, room):  # type: ignore[no-untyped-def]
         room.y[c * width + lane] = runs.starts[number, c]
     for c in range(runs.constants.shape[1]):
         room.parameters[c * width + lane] = runs.constants[number, c]
-    for c in range(3):
+    for c in range(4):
         room.limits[c * width + lane] = runs.tolerances[number, c]
     walk.run, walk.code, walk.alpha = number, RUNNING, 0.0
     walk.accepted, walk.rejected, walk.in_a_row, walk.results = 0, 0, 0, 0
     walk.inside, walk.halving, walk.halved, walk.own_until = -1, 0, -1, -1.0
-    walk.last_log, walk.error_sum, walk.evaluations = _LEAST_LOG, 0.0, 1
+    walk.last_log, walk.error_sum, walk.evaluations, walk.between = _LEAST_LOG, 0.0, 1, 0
     return True
 
 
@@ -322,9 +322,9 @@ def _outside(rhs, runs, room):  # type: ignore[no-untyped-def]
     """Return in which lanes, as bits, the end of the step is outside the cone."""
     zero, sizes, covariance = zero_of(rhs), runs.sizes, room.covariance
     field_covariance(zero, room.new, sizes, runs.places, room.parameters, covariance)
-    return lane_bits(
-        outside_cone(zero, covariance, sizes[0] + sizes[1], value_at(zero, room.limits, 2))
-    )
+    relative, absolute = value_at(zero, room.limits, 0), value_at(zero, room.limits, 1)
+    size, cone = sizes[0] + sizes[1], value_at(zero, room.limits, 2)
+    return lane_bits(outside_cone(zero, covariance, size, cone, absolute / relative))
 
 
 @hidden_part
@@ -463,7 +463,7 @@ def _fill(runs, memory, lane, room, control):  # type: ignore[no-untyped-def]
             memory.times[lane], memory.ends[lane], memory.between[0], memory.order,
             memory.between[1:3], memory.between[3:5], scratch,
         )  # fmt: skip
-        tolerances = room.limits[lane], room.limits[width + lane]
+        tolerances = room.limits[lane], room.limits[width + lane], room.limits[3 * width + lane]
         fill_results(walk, runs.asked, runs.results[number], ends, tolerances, control)
     else:
         walk.inside, walk.halving = -1, 0
@@ -516,7 +516,9 @@ def _moved(rhs, runs, memory, room, moved, control):  # type: ignore[no-untyped-
     for lane in range(walks.size):
         room.mark[lane] = 0.0
         if (ordinary | shorter) >> lane & 1 != 0:
-            walks[lane].evaluations += cost + (sloped >> lane & 1)
+            taken = cost + (sloped >> lane & 1)
+            walks[lane].evaluations += taken
+            walks[lane].between += taken * (shorter >> lane & 1)
             _settle(runs, memory, lane, room, (shorter, accepted, outside), control)
     if accepted & ordinary != 0:
         _go_on(rhs, room, size)

@@ -39,6 +39,8 @@ _WHOLE = (
     *("run", "code"),
     # numbers of steps, of evaluations, and of results that are filled
     *("accepted", "rejected", "evaluations", "results"),
+    # those of the evaluations that shorter steps took, for results between steps
+    "between",
     # rejected steps since the last accepted one
     "in_a_row",
     # the end of a step from which a shorter one goes, or -1; whether that goes to the middle, and
@@ -93,7 +95,8 @@ class Runs(NamedTuple):
         queue: ``NEXT``, ``ENDED``, ``STOP``; shape (3,).
         starts: states at alpha = 0, shape (n, S).
         constants: in the layout of the modules, shape (n, P).
-        tolerances: relative, absolute, of the cone test; shape (n, 3).
+        tolerances: relative, absolute, of the cone test; and how many evaluations shorter steps
+            may take, for results between steps; those that need more are left out. Shape (n, 4).
         asked: ascending times of the results, shape (A,).
         results: shape (n, A, S), filled row by row.
         last: states of the last accepted steps, shape (n, S).
@@ -139,8 +142,8 @@ class Memory(NamedTuple):
 
 
 #: Values of each run, beside vectors of the state's size, that a stepper works with: time, start
-#: and length of a step, its error, a mark, three tolerances.
-VALUES: Final = 8
+#: and length of a step, its error, a mark, four tolerances.
+VALUES: Final = 9
 #: Vectors of the state's size: state, stages, and three for the step.
 VECTORS: Final = STAGES + 4
 

@@ -11,6 +11,7 @@ import pytest
 from support import small_systems as systems
 from support.studies import toml
 
+import symderiv as sd
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows import courses, run_errors
 from symderiv.integrate.flows import integrate as integrate_module
@@ -294,3 +295,21 @@ def test_a_study_with_a_sweep_is_not_one_run():
     study = parse_study(ERF + '[sweep]\n"training.learning_rate" = [0.1, 0.2]\n')
     with pytest.raises(InputError, match=r"^sweep: "):
         solve(study)
+
+
+@pytest.mark.parametrize("method", ["auto", "explicit"])
+def test_a_student_that_vanishes_leaves_no_cone(method):
+    """Its variance falls below the absolute tolerance, where rounding gives it either sign."""
+    problem = sd.Problem(
+        "erf",
+        students=2,
+        teachers=1,
+        student_weights=[1.0, 0.5],
+        teacher_weights=1.0,
+        learning_rate=1.0,
+    )
+    start = {"Q": [[1.0, -0.2], [-0.2, 0.5]], "R": [[0.2], [0.3]], "T": [[1.0]]}
+    run = problem.solve(end=2500, points=5, initial=start, method=method, progress=False)
+    assert run.cause == "done"
+    assert abs(run.Q[-1, 1, 1]) < 1e-13
+    assert abs(run.Q[-1, 0, 0] - 1.0) < 1e-9

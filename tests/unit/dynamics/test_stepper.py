@@ -52,6 +52,26 @@ def test_the_estimate_is_not_blind_near_the_limit_of_stability():
         assert abs(1.0 + table.SOLUTION @ k - np.exp(z)) < 1.3 * estimate, z
 
 
+@pytest.mark.parametrize("budget", [0, 30, 300])
+def test_results_that_take_more_evaluations_than_they_may_are_left_out(budget):
+    """The others stay as they are, and so do the steps."""
+    asked, start = np.linspace(0, 20, 100), [2.0, 0.0, 1.0]
+    problem = FlatProblem(
+        systems.oscillation, np.array(start), systems.SIZES, systems.PARAMETERS, asked
+    )
+    whole = integrate_flat(problem, StepLimits(1e-3, 1e-14, 1e-7))
+    assert whole.between > 300  # a step for each of many results
+    part = integrate_flat(problem, StepLimits(1e-3, 1e-14, 1e-7, between=budget))
+    left_out = np.isnan(part.results).all(axis=1)
+    assert part.cause == "done"
+    assert part.reached == asked.size
+    assert budget <= part.between < budget + 12  # of a step there are eleven or twelve
+    assert whole.rhs_evaluations - whole.between == part.rhs_evaluations - part.between
+    assert 0 < left_out.sum() < asked.size
+    np.testing.assert_array_equal(part.results[~left_out], whole.results[~left_out])
+    np.testing.assert_array_equal(part.last_state, whole.last_state)
+
+
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
 def test_results_meet_the_tolerance_also_between_steps(rtol):
     asked = np.linspace(0, 20, 333)
@@ -199,6 +219,14 @@ def test_the_cone_test_agrees_with_eigenvalues():
 )
 def test_the_edge_of_the_cone_belongs_to_it(matrix, outside):
     assert is_outside(np.array(matrix), 1e-9) == outside
+
+
+@pytest.mark.parametrize("size", [1e-17, -1e-17, -1e-13])
+def test_variances_below_the_absolute_tolerance_are_of_either_sign(size):
+    """The cone is as wide there as where they are as large as the least one that counts."""
+    matrix = np.diag([size, 1.0])
+    for least, outside in ((0.0, size < 0.0), (1e-5, size < -1e-14)):
+        assert outside_cone(0.0, matrix.copy().ravel(), 2, 1e-9, least) == outside
 
 
 @pytest.mark.parametrize("tolerance", [1e-9, 1e-6, 1e-3])

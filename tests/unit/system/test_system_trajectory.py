@@ -130,3 +130,27 @@ def test_numbers_travel_to_other_processes(run: Any) -> None:
     np.testing.assert_array_equal(there["w.w"], run["w.w"])
     assert there.system is None
     assert run.system is not None
+
+
+def test_an_unknown_name_is_refused_with_those_that_there_are():
+    """Rates and simulations raised KeyError, also where they were asked whether they have one."""
+    system = sd.System()
+    x, w, B = system.inputs("x"), system.vectors("w"), system.vectors("B", fixed=True)
+    gap = w @ x - B @ x
+    system.descend(gap**2 / 2, {w: 0.5})
+    system.observe(error=gap**2 / 2)
+    start = {"w.w": 1.0, "w.B": 0.1, "B.B": 1.0}
+    results = {
+        "rates": system.rates(start),
+        "run": system.solve(alpha=[0, 1], initial=start),
+        "simulation": system.simulate(dimension=50, runs=2, alpha=[0, 1], initial=start, seed=0),
+    }
+    for word, result in results.items():
+        assert "w.B" in result
+        assert "w.C" not in result
+        assert "w.B" in list(result)
+        with pytest.raises(sd.InputError, match=rf"'w.C' is not in the {word}; there are .*w.B"):
+            result["w.C"]
+    with pytest.raises(sd.InputError) as refusal:
+        system.rates({"z.z": 1.0})
+    assert str(refusal.value).count("w.B") <= 1
