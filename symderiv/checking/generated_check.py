@@ -30,8 +30,9 @@ MOST_WORK = 300
 """Turns of the innermost loop of a mean, with more of which fewer numbers are asked for."""
 ROUNDING = 1e-9
 """The rounding errors of rates that are allowed, in parts of the largest rate."""
-LATTICE = 1e-7
-"""The same where means of the module go along a lattice."""
+LATTICE = 1e-5
+"""The same where means of the module go along a lattice, whose error is 2e-6 where kinks of a
+student cross those of a teacher; the check is not there to measure it."""
 
 
 def check_generated(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import symderiv as sd
+from symderiv.checking.generated_check import check_generated
 from symderiv.compiled_code.translated_functions import TranslatedModule
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.learning.derivation.learning_equations import derive_equations
@@ -84,3 +85,13 @@ def test_steps_are_no_finer_than_the_lattice() -> None:
     # steps of a tolerance of 1e-7, 1500 evaluations
     expected = [[0.5618993, 0.1554243], [0.1554243, 0.445924]]
     np.testing.assert_allclose(run.Q[-1], expected, atol=2e-6)
+
+
+def test_kinks_that_cross_along_a_lattice_pass_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sign of a ReLU unit for ReLU students: rates along the lattice are off by 2e-6."""
+    monkeypatch.setattr(force_error, "found", lambda *_: 1e-12)
+    own = {"loss": "logistic", "target": "sign", "learning_rate": 1}
+    problem = sd.Problem("relu", students=1, teachers=1, **own)
+    asked = learning_problem("relu", None, rule_of(problem._study).rule)
+    program = loss_program(derive_equations(asked), "made", LossMeans(asked, 1e-8))
+    check_generated(solver_of(program), asked)
