@@ -25,6 +25,7 @@ from symderiv.statement.stated_problem import (
 from symderiv.statement.vector_expressions import (
     Batch,
     Episode,
+    Expressions,
     FreshInput,
     InputSequence,
     SlowVector,
@@ -38,13 +39,8 @@ _KINDS = ("sphere", "orthonormal")
 _ORDERS = ("full", "small-learning-rate")
 
 
-class Scalars(np.ndarray):
+class Scalars(Expressions):
     """An object array of the symbols of slow scalars that can be a key of a statement."""
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Return results of arithmetic as plain arrays and expressions."""
-        plain = np.asarray(array)
-        return plain if plain.ndim else plain.item()
 
     def __hash__(self) -> int:  # type: ignore[override]
         return id(self)
@@ -289,7 +285,8 @@ class Language:
                 ``{w: U}``; state with ``update`` how w follows U.
 
         Raises:
-            InputError: A symbol that belongs to nothing, a target that cannot move.
+            InputError: A symbol that belongs to nothing, a target that cannot move, a loss without
+                any of what it moves.
             NotClosed: The part of order N of the loss depends on what is trained, or it jumps.
         """
         self._descent("descend", loss, rates, 1, velocity or {})
@@ -430,6 +427,12 @@ class Language:
         for target in moved:
             if target not in read:
                 raise InputError(f"{where}: {target} has a velocity but no learning rate")
+        if not any(self._symbols.in_terms_of(expression, target) for target in read):
+            names = ", ".join(dict.fromkeys(getattr(each, "name", str(each)) for each in read))
+            raise InputError(
+                f"{where}: the loss does not depend on {names}, so nothing would move; "
+                "write it in fields such as w @ x, overlaps and scalars of what is trained"
+            )
         self._add(Descent(expression, read, sign, moved))
 
     def _velocities(self, given: Mapping[Any, Any], where: str) -> dict[Any, Any]:

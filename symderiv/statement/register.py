@@ -233,6 +233,15 @@ class Symbols:
                 raise InputError(f"{where}: the symbol {symbol} was not declared{hint}")
         return without_pieces(expression) if expression.has(sp.Piecewise) else expression
 
+    def in_terms_of(self, expression: sp.Expr, target: SlowVector | sp.Symbol) -> bool:
+        """Return whether an expression depends on a vector or a scalar, not through averages."""
+        if isinstance(target, sp.Symbol):
+            return target in expression.free_symbols
+        meanings = map(self.meaning.get, expression.free_symbols)
+        return any(
+            isinstance(each, Field | Overlap) and target in vars(each).values() for each in meanings
+        )
+
     def is_random(self, symbol: sp.Symbol) -> bool:
         """Return whether a symbol differs from example to example."""
         return isinstance(self.meaning.get(symbol), Field | Latent | Size)

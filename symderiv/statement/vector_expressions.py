@@ -38,10 +38,48 @@ def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
     return without_floats(expression)
 
 
+class Expressions(np.ndarray):
+    """An object array of expressions or vectors, for which NumPy has arithmetic alone."""
+
+    def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
+        """Return what NumPy makes of the entries, as an array like this one, or one entry.
+
+        Raises:
+            InputError: NumPy's function is one of numbers only.
+        """
+        written = kwargs.get("out", ())
+        if written:
+            kwargs["out"] = tuple(map(_plain, written))
+        try:
+            result = getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+        except TypeError as error:
+            if not any(each in str(error) for each in _OF_NUMBERS):
+                raise
+            name = _SYMPY_NAMES.get(ufunc.__name__, ufunc.__name__)
+            known = name if hasattr(sp, name) else "tanh"
+            raise InputError(
+                f"np.{ufunc.__name__} takes numbers, and fields are symbols; write "
+                f'sd.activation("tanh")(w @ x), or sympy.{known} of one field'
+            ) from None
+        if len(written) == 1:
+            return written[0]
+        return result.view(Expressions) if isinstance(result, np.ndarray) else result
+
+
+_OF_NUMBERS = "has no callable", "truth value of Relational", "not supported for the input types"
+"""What NumPy and SymPy say where a function of NumPy meets an expression."""
+_SYMPY_NAMES = {"maximum": "Max", "minimum": "Min", "fabs": "Abs", "heaviside": "Heaviside"}
+_SYMPY_NAMES |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
+
+
+def _plain(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, Expressions) else value
+
+
 def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
     """Return an object array with a function applied to each entry."""
     array = np.asarray(values, dtype=object)
-    result = np.empty(array.shape, dtype=object)
+    result = np.empty(array.shape, dtype=object).view(Expressions)
     for place in np.ndindex(array.shape):
         result[place] = function(array[place])
     return result
@@ -252,7 +290,7 @@ class SlowVectors(_Several[SlowVector]):
     def __matmul__(self, other: Any) -> np.ndarray:
         """Return the inner products with a vector, shape (K,), or with several, shape (K, L)."""
         rows = [each @ other for each in self._members]
-        return np.array(rows, dtype=object)
+        return np.array(rows, dtype=object).view(Expressions)
 
     def dot(self, other: Any) -> np.ndarray:
         """Return the overlaps w_k·v_n/N, shape (K,) or (K, M)."""

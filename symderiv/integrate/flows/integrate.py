@@ -53,7 +53,7 @@ def solve_flow(
     if checkpoint is not None:
         checkpoint.open(identity(study, kernel.digests, command="solve"))
     started = time.perf_counter()
-    asked = study.time.relative_tolerance
+    asked = first.goal.relative_tolerance
     tolerance = first_tolerance(first, check)
     runs: list[FlatResult] = []
     flows: list[Flow] = []

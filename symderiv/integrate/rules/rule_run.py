@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.foundation.packing import families_of, order_name
+from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
 from symderiv.integrate.flows.study_flow import Flow
@@ -28,14 +30,19 @@ _PLAIN = StudyRule(LearningRule())
 _DRAWN = ("label_flip", "keep", "evaluation_scale")
 _SHIFTS = (0.0, 0.3183, 0.5772, 0.8713)
 """Shifts of the lattice of quadrature points; runs use the first."""
+_SAFETY = 3.0
+"""The factor between the error of the lattice at the start and the smallest tolerance of steps. The
+error grows along the run, and the steps of such a tolerance added up to a tenth of it."""
 
 
-def _means(module: Any, arrays: list[np.ndarray], numbers: list[float], shift: float) -> np.ndarray:
+def _means(
+    forces: Callable[..., float], arrays: list[np.ndarray], numbers: list[float], shift: float
+) -> np.ndarray:
     """Return E[F x], E[F y], dv, Γ, db and the error, computed on a shifted lattice."""
     Q, R, T = arrays[:3]
     K, M = R.shape
     A, B, dv, Gamma, db = (np.zeros(s) for s in ((K, K), (K, M), K, (K, K), K))
-    error = module.mean_forces(*arrays, *numbers, shift, A, B, dv, Gamma, db)
+    error = forces(*arrays, *numbers, shift, A, B, dv, Gamma, db)
     parts = (A @ Q + B @ R.T, A @ R + B @ T, dv, Gamma, db)
     return np.concatenate([*(part.ravel() for part in parts), [error]])
 
@@ -169,34 +176,80 @@ class RuleFlow(Flow):
             further["noisy_error"] = np.array([self.noisy_error_at(row) for row in rows])
         return further
 
-    def mean_warnings(self, trajectory: Trajectory) -> list[str]:
-        """Return a warning with the differences between lattices, if means use a lattice."""
-        module, known = self.kernel.module, self.rule.parameters
-        noise = self.study.training.label_noise
-        if not hasattr(module, "FORCE_LATTICE") or not trajectory.alpha.size:
-            return []
+    @cached_property
+    def goal(self) -> Goal:
+        """The times and tolerances that are asked for.
+
+        The relative tolerance is no smaller than the error of means on a lattice: these have kinks
+        in the state, which would take thousands of steps that follow nothing but the lattice.
+        """
+        asked: Goal = super().goal
+        return asked._replace(relative_tolerance=max(asked.relative_tolerance, self._of_lattice))
+
+    def least_tolerance(self, result: FlatResult | None = None) -> float:
+        """Return the smallest tolerance that makes sense, for a run or before the first one."""
+        return max(super().least_tolerance(result), self._of_lattice)
+
+    @cached_property
+    def _of_lattice(self) -> float:
+        """The error of means on a lattice, from the differences of lattices at the start and for
+        students as long as teachers; zero for means without a lattice.
+        """
+        state, known = self.state, self.rule.parameters
+        if not self._along_lattice:
+            return 0.0
+        lengths = [np.trace(each) / len(each) for each in (state.Q, state.T)]
+        longer = max(1.0, math.sqrt(lengths[1] / lengths[0])) if lengths[0] > 0.0 else 1.0
+        rest = state.T, state.student_weights, state.teacher_weights
+        biases = self.rule.state.get("b", known["student_biases"]), known["teacher_biases"]
+        return _SAFETY * max(
+            self._lattices_apart(scale**2 * state.Q, scale * state.R, *rest, *biases)
+            for scale in (1.0, longer)
+        )
+
+    @cached_property
+    def _along_lattice(self) -> bool:
+        """Whether means use a lattice."""
+        module = self.kernel.module
+        if not hasattr(module, "FORCE_LATTICE"):
+            return False
         from symderiv.lowering.means.force_fields import along_lattice
 
-        if not along_lattice(vars(module), self.state.K, self.state.M, noise > 0.0):
+        noisy = self.study.training.label_noise > 0.0
+        return along_lattice(vars(module), self.state.K, self.state.M, noisy)
+
+    def _lattices_apart(self, *drawn: Any) -> float:
+        """Return the largest difference of shifted lattices, for overlaps, weights and biases."""
+        forces = self.kernel.function("mean_forces")
+        arrays = [np.array(each, dtype=np.float64, order="C") for each in drawn]
+        noise = float(self.study.training.label_noise)
+        numbers = [noise, *(float(self.rule.parameters[name]) for name in _DRAWN)]
+        means = [_means(forces, arrays, numbers, shift) for shift in _SHIFTS]
+        return float(np.max(np.abs(np.array(means[1:]) - means[0])))
+
+    def mean_warnings(self, trajectory: Trajectory) -> list[str]:
+        """Return a warning with the differences between lattices, if means use a lattice."""
+        if not trajectory.alpha.size or not self._along_lattice:
             return []
-        largest = 0.0
+        known, largest = self.rule.parameters, 0.0
         last = trajectory.alpha.size - 1
         for row in sorted({0, last // 2, last}):
             biases = trajectory.further.get("b")
-            drawn = (
+            apart = self._lattices_apart(
                 *(trajectory.Q[row], trajectory.R[row], trajectory.T, trajectory.v[row]),
                 trajectory.teacher_weights,
                 known["student_biases"] if biases is None else biases[row],
                 known["teacher_biases"],
             )
-            arrays = [np.array(each, dtype=np.float64, order="C") for each in drawn]
-            numbers = [noise, *(float(known[name]) for name in _DRAWN)]
-            means = [_means(module, arrays, numbers, shift) for shift in _SHIFTS]
-            largest = max(largest, float(np.max(np.abs(np.array(means[1:]) - means[0]))))
-        return [
+            largest = max(largest, apart)
+        said = (
             "means over many fields go along a lattice: those of other lattices differ by up to "
             f"{largest:.1e} (the largest found at the start, in the middle and at the end)"
-        ]
+        )
+        asked, kept = self.study.time.relative_tolerance, self.goal.relative_tolerance
+        if kept > asked:
+            said += f"; steps keep {kept:.1e} in place of time.relative_tolerance = {asked:g}"
+        return [said]
 
     def noisy_error_at(self, flat: np.ndarray) -> float:
         """Return the generalisation error at a flat state on inputs with the student's noise."""

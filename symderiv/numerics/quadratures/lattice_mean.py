@@ -246,7 +246,8 @@ def _units_at_points(
     """Write values and slopes of students, and both outputs, at points of the fine variable."""
     (base, slope), (v, v_teacher), (values, slopes, out) = line, outputs, table
     K = v.size
-    out[:, :fine] = 0.0
+    for k in range(fine):
+        out[0, k] = out[1, k] = 0.0
     for i in range(K):
         for k in range(fine):
             field = base[i] + slope[i] * row[0, k]

@@ -1,4 +1,4 @@
-"""What runs say of means along a lattice, from the functions of a module that is not compiled."""
+"""Runs whose means go along a lattice: what they say of it, and what they cost."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import symderiv as sd
+from symderiv.checking.generated_check import check_generated
+from symderiv.compiled_code.translated_functions import TranslatedModule
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
@@ -35,15 +37,19 @@ def test_the_largest_difference_between_lattices_is_said(
     module = uncompiled(solver_of(program).readable, NO_OVERFLOW)
     module.FORCE_LATTICE[[0, 1]] = points, 7
     T = np.eye(teachers) + 0.2
-    state = SimpleNamespace(K=1, M=teachers)
-    flow = RuleFlow(study, SimpleNamespace(module=module), state, None, own)  # type: ignore[arg-type]
+    weights = np.array([0.9, -0.6])[:teachers]
+    begin = {"Q": np.array([[0.7]]), "R": np.full((1, teachers), 0.3), "T": T}
+    begin |= {"student_weights": np.ones(1), "teacher_weights": weights}
+    state = SimpleNamespace(K=1, M=teachers, **begin)
+    kernel = SimpleNamespace(module=module, function=lambda name: getattr(module, name))
+    flow = RuleFlow(study, kernel, state, None, own)  # type: ignore[arg-type]
     run = SimpleNamespace(
         alpha=np.array([0.0, 1.0]),
         Q=np.full((2, 1, 1), 0.7),
         R=np.full((2, 1, teachers), 0.3),
         T=T,
         v=np.ones((2, 1)),
-        teacher_weights=np.array([0.9, -0.6])[:teachers],
+        teacher_weights=weights,
         further={},
     )
     lines = flow.mean_warnings(run)  # type: ignore[arg-type]
@@ -53,3 +59,39 @@ def test_the_largest_difference_between_lattices_is_said(
         (line,) = lines
         largest = float(line.split("by up to ")[1].split()[0])
         assert said < largest < 0.3
+
+
+def test_solvers_of_losses_are_translated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numba would take half a minute for the right-hand side, and again for means of warnings."""
+    monkeypatch.setattr(force_error, "found", lambda *_: 1e-12)
+    rule = sd.Problem("erf", students=2, teachers=1, loss="hinge", target="sign", learning_rate=1)
+    asked = learning_problem("erf", None, rule_of(rule._study).rule)
+    program = loss_program(derive_equations(asked), "made", LossMeans(asked, 1e-8))
+    fast = TranslatedModule(solver_of(program).fast)
+    assert fast.specialised(2, 1) is not None, fast.untranslated
+
+
+@pytest.mark.turns(3)
+def test_steps_are_no_finer_than_the_lattice() -> None:
+    """Hundreds of steps were made where a dozen do, to follow kinks of sums over the lattice."""
+    problem = sd.Problem(
+        "erf", students=2, teachers=1, loss="hinge", target="sign", learning_rate=0.5
+    )
+    start = {"Q": [[0.5, 0.1], [0.1, 0.4]], "R": [[0.2], [0.05]], "T": [[1.6]]}
+    with pytest.warns(UserWarning, match="in place of time.relative_tolerance = 1e-09"):
+        run = problem.solve(alpha=[0.25, 0.5], initial=start)
+    assert run.tolerance_kept
+    assert run.rhs_evaluations < 300
+    # steps of a tolerance of 1e-7, 1500 evaluations
+    expected = [[0.5618993, 0.1554243], [0.1554243, 0.445924]]
+    np.testing.assert_allclose(run.Q[-1], expected, atol=2e-6)
+
+
+def test_kinks_that_cross_along_a_lattice_pass_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sign of a ReLU unit for ReLU students: rates along the lattice are off by 2e-6."""
+    monkeypatch.setattr(force_error, "found", lambda *_: 1e-12)
+    own = {"loss": "logistic", "target": "sign", "learning_rate": 1}
+    problem = sd.Problem("relu", students=1, teachers=1, **own)
+    asked = learning_problem("relu", None, rule_of(problem._study).rule)
+    program = loss_program(derive_equations(asked), "made", LossMeans(asked, 1e-8))
+    check_generated(solver_of(program), asked)

@@ -65,6 +65,30 @@ WRONG: dict[str, tuple[Wrong, str]] = {
         lambda P, x, w, B: P.update({P.parameter("e", 1): 1}),
         "not a scalar",
     ),
+    "a loss of other vectors": (
+        lambda P, x, w, B: P.descend((B @ x) ** 2, {w: 1, P.scalars("u"): 1}),
+        r"statement 1 \(descend\): the loss does not depend on w1, w2, u, so nothing would move",
+    ),
+    "a loss of an average alone": (
+        lambda P, x, w, B: P.ascend(P.average((w @ x).sum() ** 2), {w: 1}),
+        r"\(ascend\): the loss does not depend on w1, w2",
+    ),
+    "NumPy's function of fields": (
+        lambda P, x, w, B: P.descend(np.tanh(w @ x + P.scalars("b", 2)).sum(), {w: 1}),
+        r'np.tanh takes numbers.* sd.activation\("tanh"\)\(w @ x\), or sympy.tanh of one',
+    ),
+    "NumPy's function of tokens": (
+        lambda P, x, w, B: np.maximum(w @ P.inputs("z", length=3), 0),
+        "np.maximum takes numbers.* sympy.Max of one",
+    ),
+    "NumPy's function of scalars": (
+        lambda P, x, w, B: np.exp(-P.scalars("a", 2)),
+        "np.exp takes numbers.* sympy.exp of one",
+    ),
+    "a function that SymPy does not have": (
+        lambda P, x, w, B: np.cbrt(x @ w),
+        "np.cbrt takes numbers.* sympy.",
+    ),
     "a list in the place of rates": (lambda P, x, w, B: P.descend(w[0] @ x, [w]), "dictionary"),
 }
 
@@ -80,6 +104,29 @@ def test_a_wrong_statement_is_refused_in_one_line(name: str) -> None:
         state(P, x, w, B)
     assert "\n" not in str(refusal.value)
     assert len(P.statement.lines) == before
+
+
+def test_a_loss_of_one_of_the_targets_moves_that_one() -> None:
+    P = sd.System()
+    w, u = P.vectors("w"), P.scalars("u")
+    P.descend(w.dot(w), {w: 1, u: 1})
+    P.descend(u**2, {w: 1, u: 1})
+    assert len(P.statement.lines) == 2
+
+
+def test_arithmetic_of_fields_is_that_of_arrays() -> None:
+    P = sd.System()
+    x, w, a = P.inputs("x"), P.vectors("w", 2), P.scalars("a", 2)
+    h, (one, two) = w @ x, w @ x
+    assert (a * h).sum() == np.dot(a, h) == a @ h == a[0] * one + a[1] * two
+    assert list(np.abs(h) ** 2 / 3) == [sp.Abs(one) ** 2 / 3, sp.Abs(two) ** 2 / 3]
+    assert list(np.square(h)) == [one**2, two**2]
+    before, again = h, h.copy()
+    again += 1
+    h += 1
+    assert h is before
+    assert list(h) == list(again) == [one + 1, two + 1]
+    assert {a: 0.5}[a] == 0.5
 
 
 @pytest.mark.parametrize(
