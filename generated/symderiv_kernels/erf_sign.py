@@ -73,7 +73,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  7187bee09dbbb07d5b31dae3eeb4f21eef02835417c52e6c12a28f8bb6ff4f7e
-    code     17f6efe2a2ea12df86dbe964651f1316f70c73850df7f3d563f508a8dab8380b
+    code     7199ce41e69f1f366e0a9e9b96688ee021183270c4fb4774a9d2162a34f0e334
 Ordered by SymPy 1.14.
 """
 

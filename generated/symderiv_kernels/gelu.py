@@ -70,7 +70,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  604a328134633bd377ac1a9125c42d179dfe28735e6855d1d8b5e5ac33c147c5
-    code     cb6b4117d2400a14c035c6a3700395f51cf2f249b5a4a2cef5c451e222737416
+    code     097b23468ef0740f87cef24617e716b3b14f42a22e763cf67094b500c7d8f269
 Ordered by SymPy 1.14.
 """
 

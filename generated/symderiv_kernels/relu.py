@@ -70,7 +70,7 @@ Operations, each line of a loop counted once:
 
 Digests (SHA-256):
     program  d2ce1bae8862ffa28bb9df430ffdd3cbae2eda000127b1e11e28ec813f9df1d2
-    code     f66459af12d3d964633a26f138de1da921e22f895048531b8ea632e8bdc156d4
+    code     f4d348479a4925123cd0033bee4d74cbdf9ed99a4cf39a1077a1987a4e9abbe7
 Ordered by SymPy 1.14.
 """
 

@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  604a328134633bd377ac1a9125c42d179dfe28735e6855d1d8b5e5ac33c147c5
-    code     38bd574fde9ffff515095d8de0a0f1952c23dc53951958e2ac5d3f61b4f9c3eb
+    code     f1579e1f876a47e6cda7c5fdd3c565cd0db8ce69d7e817e768e32ca1d16b3c70
 Ordered by SymPy 1.14.
 """
 

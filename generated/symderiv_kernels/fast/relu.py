@@ -6,7 +6,7 @@ for given numbers of units. The module needs math, numpy, numba and the runtime.
 
 Digests (SHA-256):
     program  d2ce1bae8862ffa28bb9df430ffdd3cbae2eda000127b1e11e28ec813f9df1d2
-    code     29b2ce185eb0e58ebae020f4c5215f9c0fbcb9c3e15598c4ad94a05ea4c5f863
+    code     26b4c5b8efaeb6c5c996868b5a0ef6d0a7071793c675e085665b0306f613095f
 Ordered by SymPy 1.14.
 """
 

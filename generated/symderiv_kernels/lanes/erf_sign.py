@@ -7,7 +7,7 @@ of units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  7187bee09dbbb07d5b31dae3eeb4f21eef02835417c52e6c12a28f8bb6ff4f7e
-    code     af7dac57d44ed8851e27df236b2bb4aab31a92071c032ca8be01301057650c05
+    code     3ca259f3e4f66790db5427c27ec7ef20797372b208c6a2223946aa2e6808346e
 Ordered by SymPy 1.14.
 """
 

@@ -7,7 +7,7 @@ units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  604a328134633bd377ac1a9125c42d179dfe28735e6855d1d8b5e5ac33c147c5
-    code     509695f761fd0db006628f29d161ff8d4b3f87435847e089a74c2130a8272abd
+    code     126f6bcce6356ed43a08bf31200cb6423e2d31c2f60f7b91b372d1b1dca2059c
 Ordered by SymPy 1.14.
 """
 

@@ -7,7 +7,7 @@ units. The module needs math, numpy, numba and the runtime.py beside it.
 
 Digests (SHA-256):
     program  d2ce1bae8862ffa28bb9df430ffdd3cbae2eda000127b1e11e28ec813f9df1d2
-    code     02a9ee93d402f9b72c9da3f125bd92dfa2bd689eeeb0f334155d24caa62632c4
+    code     a974c22ca515be154cb29d82c8bd60a2427b559a0ad6d3ea7ba48ba80d7e8831
 Ordered by SymPy 1.14.
 """
 

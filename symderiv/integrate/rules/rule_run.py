@@ -209,7 +209,7 @@ class RuleFlow(Flow):
 
     @cached_property
     def _along_lattice(self) -> bool:
-        """Whether means use a lattice."""
+        """True if means use a lattice."""
         module = self.kernel.module
         if not hasattr(module, "FORCE_LATTICE"):
             return False
