@@ -1,4 +1,4 @@
-"""The loops of :mod:`symderiv.precision.balls.forms`; they allocate nothing.
+r"""The loops of :mod:`symderiv.precision.balls.forms`; they allocate nothing.
 
 Every number is a form :math:`c + \sum_k a_k \varepsilon_k \pm e`, where :math:`|\varepsilon_k| \le
 1` are the scaled positions of the inputs in a box, together with its range. Only e contains
