@@ -62,8 +62,7 @@ class System(stated_system.StatedSystem):
             initial: The state at α = 0, as in ``rates``.
             relative_tolerance, absolute_tolerance: The tolerances of the result.
             [taken]
-            max_steps: The number of steps after which symderiv gives up a run.
-            progress: See :meth:`symderiv.Problem.solve`.
+            max_steps, progress: See :meth:`symderiv.Problem.ensemble`.
             parameters: Values of parameters that differ from their defaults.
 
         Returns:
@@ -72,33 +71,28 @@ class System(stated_system.StatedSystem):
         Raises:
             NotClosed: The equations do not close.
             InputError: A name is missing or unknown, or a condition cannot be read.
-            NotYetError: A mean cannot be differentiated, or its quadrature takes too many points; a
-                derivative is by a number that shifts a jump in time; or ``certify`` is set for
-                means without closed form, steps over batches, or the time in the equations.
+            NotYetError: A mean cannot be differentiated, or takes too many points; a derivative
+                shifts a jump in time; or ``certify`` is set where a proof is not possible.
             ToleranceError: ``certify`` is set, and the radius was not reached.
         """
-        from symderiv.api.results.equations.certified import (
-            enclosed_system_run,
-            radius_of,
-            traced_system,
-        )
+        from symderiv.api.results.equations import certified
         from symderiv.integrate.flows.courses import Goal
         from symderiv.integrate.flows.event_times import RunWanted
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
         asked = taken(RunAsked, parameters)
-        target, size = asked.target(), radius_of(asked.radius, asked.digits)
+        target, size = asked.target(), certified.radius_of(asked.radius, asked.digits)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
         followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
         wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
         # equations without a proof are refused before they are compiled and solved
-        traced = traced_system(followed) if asked.certify else None
+        traced = certified.traced_system(followed) if asked.certify else None
         run = followed.integrated(wanted, max_steps, progress)
         if traced is not None:
             with progress_bar(None) as update:
-                run = enclosed_system_run(run, traced, followed, size, update)
+                run = certified.enclosed_system_run(run, traced, followed, size, update)
         if target is not None:
             run.enclosure.save(target)
         for message in (*run.warnings, run.failure()):

@@ -25,7 +25,7 @@ from symderiv.statement.stated_problem import (
 from symderiv.statement.vector_expressions import (
     Batch,
     Episode,
-    Expressions,
+    ExpressionArray,
     FreshInput,
     InputSequence,
     SlowVector,
@@ -39,7 +39,7 @@ _KINDS = ("sphere", "orthonormal")
 _ORDERS = ("full", "small-learning-rate")
 
 
-class Scalars(Expressions):
+class Scalars(ExpressionArray):
     """An object array of the symbols of slow scalars that can be a key of a statement."""
 
     def __hash__(self) -> int:  # type: ignore[override]

@@ -38,7 +38,7 @@ def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
     return without_floats(expression)
 
 
-class Expressions(np.ndarray):
+class ExpressionArray(np.ndarray):
     """An object array of expressions or vectors, for which NumPy has arithmetic alone."""
 
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ class Expressions(np.ndarray):
             ) from None
         if len(written) == 1:
             return written[0]
-        return result.view(Expressions) if isinstance(result, np.ndarray) else result
+        return result.view(ExpressionArray) if isinstance(result, np.ndarray) else result
 
 
 _OF_NUMBERS = "has no callable", "truth value of Relational", "not supported for the input types"
@@ -73,13 +73,13 @@ _SYMPY_NAMES |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sin
 
 
 def _plain(value: Any) -> Any:
-    return np.asarray(value) if isinstance(value, Expressions) else value
+    return np.asarray(value) if isinstance(value, ExpressionArray) else value
 
 
 def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
     """Return an object array with a function applied to each entry."""
     array = np.asarray(values, dtype=object)
-    result = np.empty(array.shape, dtype=object).view(Expressions)
+    result = np.empty(array.shape, dtype=object).view(ExpressionArray)
     for place in np.ndindex(array.shape):
         result[place] = function(array[place])
     return result
@@ -290,7 +290,7 @@ class SlowVectors(_Several[SlowVector]):
     def __matmul__(self, other: Any) -> np.ndarray:
         """Return the inner products with a vector, shape (K,), or with several, shape (K, L)."""
         rows = [each @ other for each in self._members]
-        return np.array(rows, dtype=object).view(Expressions)
+        return np.array(rows, dtype=object).view(ExpressionArray)
 
     def dot(self, other: Any) -> np.ndarray:
         """Return the overlaps w_k·v_n/N, shape (K,) or (K, M)."""

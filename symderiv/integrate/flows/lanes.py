@@ -87,8 +87,7 @@ def integrate_lanes(
             is 8, of an ordinary one if it is 1.
         problems: problems with states of one size and the same times.
         tolerances: see :class:`~symderiv.integrate.steppers.walk.Runs`; shape (n, 4).
-        width: runs at a time on each thread, 8 or 1.
-        threads: how many.
+        width, threads: runs at a time on each thread, 8 or 1, and the number of threads.
         max_steps: steps of a run, accepted and rejected.
         progress: called with the number of runs that have ended about ten times a second.
 

@@ -123,12 +123,10 @@ def _twice_varied_rates(
     weights: tuple[float, ...],
     share: float,
 ) -> Any:
-    """Return the right-hand side of a flow with first and second derivatives behind its state, for
-    :func:`~symderiv.compiled_code.composed.composed`.
+    """Return the right-hand side, to be composed, of a flow with first and second derivatives.
 
     Args:
-        varied: The right-hand side of the flow with its directions.
-        tangent: The function of the rates along a direction.
+        varied, tangent: The right-hand side with its directions, and the rates along one of them.
         count: The number of the directions.
         places: The indices of the directions that have second derivatives.
         moving: The count of numbers behind the parameters that belong to each direction.

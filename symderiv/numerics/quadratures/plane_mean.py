@@ -550,8 +550,7 @@ def _means_of_plane(
     """Write all means with the slopes of two fields, as sums over the plane of these fields.
 
     Args:
-        rule: The numbers of the rule.
-        kinds: The factor of each field.
+        rule, kinds: The numbers of the rule, and the factor of each field.
         slopes: The factors of the two fields of the plane that all means have.
         pair: These fields; both the same where they span a line.
         covariance: The covariance of all fields.
@@ -590,18 +589,33 @@ def _means_of_plane(
         count = _line_of_second(t1, (pair, parts, rests, kinks), rule, line2)
         weights, places, squares = np.empty((3, count)), np.empty((fields, count)), np.empty(count)
         _weights_along(slopes, (parts[i, 0] * t1, parts[j, 0] * t1, parts[j, 1]), line2, weights)
+        _places_on_line(t1, line2, parts, kinks, places, squares)
         for p in range(count):
-            squares[p] = t1 * t1 + line2[0, p] * line2[0, p]
             for n in range(3):
                 weights[n, p] *= weight
-        for a in range(fields):
-            for p in range(count):
-                places[a, p] = parts[a, 0] * t1 + parts[a, 1] * line2[0, p] - kinks[a, 0]
         values, left = np.empty((1 + most, fields, count)), parts[:, 2].copy()
         _values_on_line(rule, (kinds, kinks), left, (tables, speeds, orders), places, values)
         on_line, how = (places, values, squares), (etas, sizes, of_rests, orders)
         _add_line(rule, (kinds, kinks, parts, rests), how, on_line, weights, means)
     _add_left_out(rule, (kinds, parts, rests), slopes, pair, covariance, means)
+
+
+def _places_on_line(
+    t1: float,
+    line: np.ndarray,
+    parts: np.ndarray,
+    kinks: np.ndarray,
+    places: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Write the distances of all fields from their first kinks, and the squared radii, of points on
+    a line.
+    """
+    for p in range(squares.size):
+        squares[p] = t1 * t1 + line[0, p] * line[0, p]
+    for a in range(places.shape[0]):
+        for p in range(squares.size):
+            places[a, p] = parts[a, 0] * t1 + parts[a, 1] * line[0, p] - kinks[a, 0]
 
 
 def _add_left_out(
