@@ -30,7 +30,7 @@ def range_of(given: Any, argument: str, name: str = "") -> tuple[float, float]:
         ) from None
     if not -math.inf < low < high < math.inf:
         raise InputError(
-            f"{of}{low:g} and {high:g} are not finite numbers in ascending order",
+            f"{of}{low:g} and {high:g} are not finite numbers, the smaller one first",
             argument=argument,
         )
     return low, high

@@ -241,7 +241,9 @@ def rounding_in(
     most = math.floor(_LEFT * left * (coarse.steps + coarse.rejected))
     begun = problem.run(worse.tolerance, max(most, 0), progress, coarse.between)
     runs.append(begun)
-    there = np.flatnonzero(np.isfinite(begun.results).all(axis=1))[-1:]
+    # a run that diverges may end before the others
+    rows = min(len(each.results) for each in (result, begun, coarse))
+    there = np.flatnonzero(np.isfinite(begun.results[:rows]).all(axis=1))[-1:]
     if there.size == 0:
         return 0.0
     begun = filled(begun, coarse)

@@ -16,7 +16,7 @@ from symderiv.analysis.plateau.teacher import teacher_of_moments
 from symderiv.analysis.symmetric import CollinearState, D, Q, R, T
 from symderiv.formula import activation
 from symderiv.foundation.errors import ToleranceError
-from symderiv.gaussian.forms.surds import along, positive_root, tidy
+from symderiv.gaussian.forms.surds import positive_root, tidy, with_split_roots
 from symderiv.learning.derivation import symbols as s
 
 P, N = TEACHER + D, TEACHER - D
@@ -44,7 +44,7 @@ def same(one: sp.Expr, other: sp.Expr) -> None:
     ],
 )
 def test_roots_are_split_into_factors_of_known_sign(given: sp.Expr, wanted: sp.Expr) -> None:
-    found = along(given, FRAME)
+    found = with_split_roots(given, FRAME)
     if not given.has(sp.asin):
         same(found, given)
     assert found.equals(wanted)

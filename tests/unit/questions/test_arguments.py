@@ -203,7 +203,7 @@ PROBLEM = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, inputs=sd
         (lambda: PROBLEM.best("learning_rate", between="12"), "between: '12' is not two numbers"),
         (
             lambda: PROBLEM.best("learning_rate", between=(2, 1)),
-            "2 and 1 are not finite numbers in",
+            "2 and 1 are not finite numbers, the",
         ),
         (lambda: PROBLEM.plateau(digits=2.5), "digits: must be a whole number, not 2.5"),
         (lambda: PROBLEM.plateau(digits=np.eye(2)), "digits: must be a whole number, not array("),
