@@ -16,7 +16,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.limits import check_memory
-from symderiv.foundation.outputs import Output
+from symderiv.foundation.outputs import Output, check_path
 from symderiv.foundation.seals import is_sealed
 from symderiv.foundation.showing import Shown
 
@@ -103,6 +103,7 @@ class Kept(Shown):
         Raises:
             InputError: another ending, or the file must not be replaced.
         """
+        check_path(path)
         if isinstance(path, Output):
             self._write_netcdf(path)
             return self._saved(path.path)

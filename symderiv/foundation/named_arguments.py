@@ -15,6 +15,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any, TypeVar
 
 from symderiv.foundation.errors import InputError, SymderivError
@@ -133,6 +134,7 @@ _PLAIN: dict[str, tuple[type, str]] = {
     "None": (type(None), "None"),
     "Sequence": (Iterable, "a list"),
     "Mapping": (Mapping, "a dictionary"),
+    "PathLike": (PathLike, "a path"),
 }
 """Types that are checked where a call failed, by their annotations, and their words."""
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")

@@ -182,7 +182,14 @@ class OutputFolder:
 
 def as_output(path: str | os.PathLike[str] | Output, format: str) -> Output:
     """Return an output unchanged, or make one from a path."""
+    check_path(path)
     return path if isinstance(path, Output) else Output(path, format)
+
+
+def check_path(path: object) -> None:
+    """Raise an ``InputError`` if what should be a path or an output is neither."""
+    if not isinstance(path, str | os.PathLike | Output):
+        raise InputError(f"must be a path, not {path!r}", argument="path")
 
 
 def check_apart(*outputs: Output | None) -> None:

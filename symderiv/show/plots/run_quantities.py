@@ -115,10 +115,10 @@ def quantity_of(name: str, curves: Sequence[str] = ()) -> Quantity:
     Raises:
         InputError: nothing has this name.
     """
-    if name not in QUANTITIES:
+    if name not in [*QUANTITIES]:  # a value of another type may have no hash
         known = (*QUANTITIES, "status", *curves)
         raise InputError(
-            f"{name!r} is not one of {', '.join(known)}{did_you_mean(name, known)}",
+            f"{name!r} is not one of {', '.join(known)}{did_you_mean(str(name), known)}",
             argument="quantity",
         )
     return QUANTITIES[name]

@@ -208,6 +208,8 @@ PROBLEM = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, inputs=sd
         (lambda: PROBLEM.plateau(digits=2.5), "digits: must be a whole number, not 2.5"),
         (lambda: PROBLEM.plateau(digits=np.eye(2)), "digits: must be a whole number, not array("),
         (lambda: PROBLEM.solve(end=1, sensitivities=[1]), "must be a list of texts, not [1]"),
+        (lambda: PROBLEM.solve(end=1, points=2).save(3), "path: must be a path, not 3"),
+        (lambda: PROBLEM.map(3, seed=[1, 2], end=[1, 2]), "quantity: 3 is not one of final_error"),
         (lambda: PROBLEM.solve(end=1, events=3), "events: must be a list, not 3"),
         (
             lambda: PROBLEM.simulate(end=1, workers=0),

@@ -10,7 +10,7 @@ import numpy as np
 from symderiv import __version__
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_whole
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
 from symderiv.foundation.showing import plain
@@ -105,6 +105,8 @@ def _integrated(
     import xarray
 
     count, (_, alpha, inner) = len(grid), grid.extent()
+    if threads is not None:
+        check_whole("threads", threads, 1)
     check_memory(
         16.0 * count * inner.numbers,
         f"{count} runs with {inner.times} points",
