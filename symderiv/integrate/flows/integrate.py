@@ -68,7 +68,8 @@ def solve_flow(
     # that of the run, whose code is compiled
     problem = next(flow for flow in flows if flow.state is state)
     best = measured(problem, result, errors, check, runs, max_steps, progress)
-    reached = check == "never" or best.reached <= asked
+    # that of the study: means may be less accurate, and steps with them
+    reached = check == "never" or best.reached <= study.time.relative_tolerance
     return replace(
         _warned(start, problem, best, reached, compression),
         steps=sum(r.steps for r in runs),
@@ -99,7 +100,7 @@ def _warned(
         *start.warnings,
         *(() if start.data is None else start.data.warnings()),
         *activation_warnings(kernel, problem.study.time.relative_tolerance, beyond),
-        *accuracy_warnings(problem.study, best, kept),
+        *accuracy_warnings(problem.study, best, kept, problem.goal.relative_tolerance),
         *_compression_warnings(compression),
         *range_warnings(kernel, trajectory, beyond),
         *problem.mean_warnings(trajectory),

@@ -434,10 +434,23 @@ def why_missed(asked: float, best: MeasuredRun, study: Study | None = None) -> s
     )
 
 
-def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool) -> Iterator[str]:
-    """Yield warnings about the accuracy of a run."""
+def _limited(asked: float, reached: float, least: float) -> str:
+    """Return why steps are no finer than the means of a run; nothing if these are not the limit."""
+    if least <= asked:
+        return ""
+    unit = 10.0 ** math.floor(math.log10(max(reached, least)))
+    wider = unit * math.ceil(max(reached, least) / unit)
+    return (
+        f"time.relative_tolerance: {asked:g} was asked for, {reached:.1e} was reached: steps keep "
+        f"{least:.1e}, as means are not more accurate; ask for {wider:g}"
+    )
+
+
+def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool, least: float) -> Iterator[str]:
+    """Yield warnings about the accuracy of a run, whose means allow a tolerance ``least``."""
+    asked = study.time.relative_tolerance
     if not kept and best.result.cause == "done":
-        yield why_missed(study.time.relative_tolerance, best, study)
+        yield _limited(asked, best.reached, least) or why_missed(asked, best, study)
     if np.any(best.changes > COARSE):
         first, largest = study.alpha[int(np.argmax(best.changes > COARSE))], np.max(best.changes)
         # the percentage of a vanishing error has no meaning

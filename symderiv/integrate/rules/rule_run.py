@@ -242,14 +242,10 @@ class RuleFlow(Flow):
                 known["teacher_biases"],
             )
             largest = max(largest, apart)
-        said = (
+        return [
             "means over many fields go along a lattice: those of other lattices differ by up to "
             f"{largest:.1e} (the largest found at the start, in the middle and at the end)"
-        )
-        asked, kept = self.study.time.relative_tolerance, self.goal.relative_tolerance
-        if kept > asked:
-            said += f"; steps keep {kept:.1e} in place of time.relative_tolerance = {asked:g}"
-        return [said]
+        ]
 
     def noisy_error_at(self, flat: np.ndarray) -> float:
         """Return the generalisation error at a flat state on inputs with the student's noise."""

@@ -78,10 +78,15 @@ def test_steps_are_no_finer_than_the_lattice() -> None:
         "erf", students=2, teachers=1, loss="hinge", target="sign", learning_rate=0.5
     )
     start = {"Q": [[0.5, 0.1], [0.1, 0.4]], "R": [[0.2], [0.05]], "T": [[1.6]]}
-    with pytest.warns(UserWarning, match="in place of time.relative_tolerance = 1e-09"):
+    with pytest.warns(UserWarning, match="1e-09 was asked for.*; ask for 0.0002"):
         run = problem.solve(alpha=[0.25, 0.5], initial=start)
-    assert run.tolerance_kept
+    assert not run.tolerance_kept
+    assert "ask for 0.0002" in (run.failure() or "")
     assert run.rhs_evaluations < 300
+    with pytest.warns(UserWarning, match="means over many fields go along a lattice"):
+        coarser = problem.solve(alpha=[0.25, 0.5], initial=start, relative_tolerance=2e-4)
+    assert coarser.tolerance_kept
+    assert coarser.failure() is None
     # steps of a tolerance of 1e-7, 1500 evaluations
     expected = [[0.5618993, 0.1554243], [0.1554243, 0.445924]]
     np.testing.assert_allclose(run.Q[-1], expected, atol=2e-6)
