@@ -115,7 +115,8 @@ def unchecked(
     equations = derive_equations(problem)
     if not has_holes(problem):
         try:
-            tables = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+            finest = DEFAULT_TOLERANCE if tolerance is None else tolerance
+            tables = mixtures(problem, finest, together=True)
             return solver_of(solver_program(equations, name, tables), lanes), None
         except (NotYetError, PrinterError):
             pass  # quadrature is tried next

@@ -27,8 +27,11 @@ from symderiv.numerics.quadratures import (
     joint_mean,
     kink_terms,
     kinked_mean,
+    lane_mixtures,
     lattice_mean,
     line_mean,
+    mixture_noise,
+    noise_arrays,
     noise_mean,
     pair_series,
     plane_lines,
@@ -60,8 +63,11 @@ DOUBLES: Final = (
 OF_MANY: Final = (
     *(nodes, sign_covariances, bounded, smooth_mean),
     *(plane_lines, smoothed, across_mean, pair_series),
+    *(noise_arrays, mixture_noise),
 )
 """Texts of functions over arrays, in which products and sums may be fused (multiply-add)."""
+LANES: Final = (lane_signs, noise_arrays, mixture_noise, lane_mixtures)
+"""The texts for several runs at a time; of functions with one name the last counts."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)
 """The texts of functions that take an mpmath context."""
 
@@ -120,7 +126,7 @@ GAUSSIAN: Final = Extension(
         functions=MappingProxyType({**_SPECIAL, **_IN_SUMS, **_OF_NUMBERS, **FUNCTIONS_OF_VECTORS}),
         texts=(*map(inspect.getsource, DOUBLES), *templates.templates()),
         plain=inspect.getsource(plain),
-        lanes=inspect.getsource(lane_signs),
+        lanes="\n\n".join(map(inspect.getsource, LANES)),
         many=tuple(map(inspect.getsource, OF_MANY)),
         together=MappingProxyType(
             {

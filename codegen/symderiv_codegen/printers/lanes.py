@@ -226,11 +226,16 @@ class LaneModule(FastModule):
         """Return a procedure.
 
         Raises:
-            ProgramError: It is given as text.
+            ProgramError: It is given as text, and not for several runs at a time.
         """
-        if procedure.template:
+        if procedure.template and procedure.template not in defined(self.library.lanes):
             raise self._no_form(procedure.name)
         return super().procedure(procedure)
+
+    @property
+    def template_texts(self) -> tuple[str, ...]:
+        """The text that contains the templates for several runs at a time."""
+        return (self.library.lanes,)
 
     def module(self) -> str:
         """Return the text of the whole module.

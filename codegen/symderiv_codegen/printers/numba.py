@@ -200,9 +200,14 @@ class NumbaModule(ModulePrinter):
             raise ProgramError(f"{where}: its template has other arguments")
         return text
 
+    @property
+    def template_texts(self) -> tuple[str, ...]:
+        """The texts that contain the templates."""
+        return self.library.texts
+
     def _filled(self, owner: TemplateFunction | Procedure, doc: str, where: str) -> str:
         text, used = filled_template(
-            self.library.texts, owner.template, owner.name, dict(owner.names), doc, DECORATOR
+            self.template_texts, owner.template, owner.name, dict(owner.names), doc, DECORATOR
         )
         check_text(text, self.program.module_names, where)
         self.texts |= used

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import sympy as sp
-from symderiv_codegen import Constant
+from symderiv_codegen import Constant, Procedure
 
 from symderiv.foundation.errors import DivergentError
 from symderiv.gaussian.erf_mixture import mixture, slope_square, tanh_form
@@ -20,6 +20,7 @@ from symderiv.lowering.means.closed_means import (
 from symderiv.lowering.means.mixture_integrals import MixtureTables, Tables
 from symderiv.lowering.means.numeric_activation import NumericActivation
 from symderiv.lowering.means.quadrature_means import Quadrature, in_planes
+from symderiv.lowering.means.shared_means import MIXTURE_NOISE_MEANS
 
 DEFAULT_TOLERANCE = 1e-8
 """Bound on the error of an approximated activation and of its derivative, absolute."""
@@ -44,10 +45,18 @@ class Mixtures:
     Attributes:
         tolerance: The bound on their errors that was asked for.
         tables: The mixtures of the student (False) and the teacher (True).
+        rule: The numbers by which a module computes means of four factors together, see
+            ``symderiv.numerics.quadratures.mixture_noise``; empty if it does not.
     """
 
     tolerance: float
     tables: Tables
+    rule: tuple[float, ...] = ()
+
+    @property
+    def shared_means(self) -> tuple[Procedure, ...]:
+        """The procedures that compute means together, see ``shared_means``."""
+        return (MIXTURE_NOISE_MEANS,) if self.rule else ()
 
     @property
     def error(self) -> float:
@@ -70,6 +79,8 @@ class Mixtures:
         }
         for table in self.tables.values():
             known.update(table.constants)
+        if self.rule:
+            known["MIXTURE_RULE"] = self.rule
         return known
 
     @property
@@ -104,8 +115,16 @@ class Mixtures:
         return lines
 
 
-def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
+def mixtures(
+    problem: LearningProblem, tolerance: float, together: bool = False
+) -> Mixtures | None:
     """Return the mixtures that a problem needs, or None if neither activation contains tanh.
+
+    Args:
+        problem: The activations and the rule.
+        tolerance: Bound on the errors of functions and of their derivatives, absolute.
+        together: Compute the means of four factors together where that is possible. Only compiled
+            modules can, and such means cannot be differentiated.
 
     Raises:
         ToleranceError: The tolerance cannot be reached; the message says what can.
@@ -129,7 +148,30 @@ def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
         )
         for (teacher, each), prefix in zip(by_network.items(), prefixes, strict=True)
     }
-    return Mixtures(tolerance, tables)
+    together &= len(tables) == len(activations) and not (problem.rule.biases or problem.rule.stated)
+    return Mixtures(tolerance, tables, _noise_rule(tables) if together else ())
+
+
+_REMAINDER = 1e-3
+"""The largest remainder of a series of means, over the error of the slopes of activations."""
+
+
+def _noise_rule(tables: Tables) -> tuple[float, ...]:
+    """Return the numbers of a rule of ``mixture_noise``, or none if it does not apply: weights must
+    have one sign, and what activations have beside a mixture must be constant.
+    """
+    student = tables[False]
+    both = student.mixture, tables.get(True, student).mixture
+    signs = all(len({weight > 0 for weight in each.weights}) == 1 for each in both)
+    if student.square is None or not signs or any(each.form.rest.has(X) for each in both):
+        return ()
+    room = -(-max(each.terms for each in both) // 8) * 8
+    columns = [column for each in both for column in (each.weights, each.scales)]
+    padded = [(0.0,) * (room - len(column)) + column for column in columns]
+    remainder = _REMAINDER * max(each.derivative_error for each in both)
+    head = float(room), float(student.square.terms), remainder
+    rests = (float(each.form.rest) for each in both)
+    return (*head, *rests, *sum(padded, ()), *student.square.weights, *student.square.scales)
 
 
 def _require_closed_means(activation: sp.Expr, biased: bool) -> None:

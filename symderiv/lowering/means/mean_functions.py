@@ -65,6 +65,7 @@ class Integrals:
         problem: LearningProblem,
         tables: Tables | None = None,
         quadrature: Quadrature | None = None,
+        together: tuple[Procedure, ...] = (),
     ) -> None:
         """Prepare the means of a problem.
 
@@ -72,11 +73,12 @@ class Integrals:
             problem: The activations.
             tables: The tables of the activations that are sums of error functions.
             quadrature: The quadrature, if means have no closed form.
+            together: The procedures that compute several means together.
         """
         self._problem = problem
         self._biased = problem.rule.biases
         self._tables = tables or {}
-        self._quadrature = quadrature
+        self._quadrature, self._together = quadrature, together
         self._known: dict[Pattern, ClosedMean | MixtureIntegral] = {}
         self._used: dict[str, Function] = {}
         self._cases: dict[tuple[Pattern, ...], bool] = {}
@@ -99,10 +101,10 @@ class Integrals:
         """The procedures that compute several means together, each with the means that it computes,
         so that it can be differentiated.
         """
-        known, procedures = self._shared, self._quadrature.shared_means if self._quadrature else ()
+        known = self._shared
         return tuple(
             replace(each, stated=tuple(known[a.name] for a in each.outputs if a.name in known))
-            for each in procedures
+            for each in self._together
         )
 
     def lowered(self, expression: sp.Expr, what: str) -> sp.Expr:
@@ -176,14 +178,16 @@ class Integrals:
         groups = by_field([slot for slot in factors if [slot] not in alone])
         options = [arrange([*alone, *blocks], same) for blocks in coincidences(groups)]
         general = options[-1]
+        shared = shared_mean(factors, self._together)
         if self._quadrature:
-            shared = shared_mean(factors, self._quadrature.shared_means)
             if shared is None:
                 return self._by_quadrature(self._quadrature, general)
             front = _price_factor(general.pattern)
             if self._quadrature.differentiable:
                 self._state(shared, self._by_quadrature(self._quadrature, general) / front)
             return front * shared
+        if shared is not None:
+            return shared
         kept = self._kept(options)
         if squared := self._squared(factors):
             rest = [squared, *(each for each in alone if each[0] not in squared)]

@@ -1,8 +1,9 @@
 """Means that a module computes together: those of values and slopes of all pairs of fields, and
 those of four factors in the noise of a rule.
 
-They share the series of a field (``symderiv.numerics.quadratures.pair_series``) or the points of
-quadrature of a pair of students (``noise_mean``, and ``plane_mean`` for factors with kinks), so
+They share the series of a field (``symderiv.numerics.quadratures.pair_series``), the points of
+quadrature of a pair of students (``noise_mean``, and ``plane_mean`` for factors with kinks) or the
+series of a pair of slopes (``mixture_noise``, for sums of error functions), so
 they are no calls of functions but elements of arrays that one procedure fills.
 """
 
@@ -18,7 +19,14 @@ from symderiv.learning.derivation import symbols as s
 from symderiv.learning.derivation.mean_factors import Slot, index_symbol
 from symderiv.lowering.solver_arrays import B_STATE, B_STUDENT, B_TEACHER, Q, R, T
 
-__all__ = ["KINKED_NOISE_MEANS", "NOISE_MEANS", "PAIR_MEANS", "before_shared", "shared_mean"]
+__all__ = [
+    "KINKED_NOISE_MEANS",
+    "MIXTURE_NOISE_MEANS",
+    "NOISE_MEANS",
+    "PAIR_MEANS",
+    "before_shared",
+    "shared_mean",
+]
 
 _FIELDS = (Q, R, T, B_STUDENT, B_TEACHER)
 _OF_FOUR = (
@@ -55,6 +63,14 @@ KINKED_NOISE_MEANS = replace(
     doc="Means of four factors in the noise, in one pass for each two students.",
     outputs=_OF_FOUR,
     template="kinked_noise_means",
+)
+
+MIXTURE_NOISE_MEANS = replace(
+    NOISE_MEANS,
+    doc="Means of four factors in the noise, in one series for each two students.",
+    inputs=(Q, R, T),
+    outputs=_OF_FOUR,
+    template="mixture_noise_means",
 )
 
 PAIR_MEANS = Procedure(

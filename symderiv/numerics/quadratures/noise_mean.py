@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symderiv.numerics.quadratures.noise_arrays import _fill_covariance, _spread
 from symderiv.numerics.quadratures.smooth_mean import (
     _at_points,
     _coupled,
@@ -32,16 +33,9 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
 
 def _all_fields(Q: np.ndarray, R: np.ndarray, T: np.ndarray) -> np.ndarray:
     """Return the covariance of all fields, students first."""
-    K, M = R.shape[0], R.shape[1]
-    covariance = np.empty((K + M, K + M))
-    for i in range(K):
-        for j in range(K):
-            covariance[i, j] = Q[i, j]
-        for n in range(M):
-            covariance[i, K + n] = covariance[K + n, i] = R[i, n]
-    for m in range(M):
-        for n in range(M):
-            covariance[K + m, K + n] = T[m, n]
+    fields = R.shape[0] + R.shape[1]
+    covariance = np.empty((fields, fields))
+    _fill_covariance(Q, R, T, covariance)
     return covariance
 
 
@@ -149,27 +143,6 @@ def _means_of_pair(
                 means[n, a, b] = means[n, b, a] = _inner(weights[n], inner)
         for n in range(3):
             means[n, a, a] = _inner(weights[n], rows[a, orders[a, a], :size])
-
-
-def _spread(
-    means: np.ndarray,
-    pair: tuple[int, int],
-    means_of_students: np.ndarray,
-    means_of_both: np.ndarray,
-    means_of_teachers: np.ndarray,
-) -> None:
-    """Write the means of one pair of students to their places in the arrays of all means."""
-    (i, j), K = pair, means_of_both.shape[0]
-    M = means_of_both.shape[3]
-    for a in range(K):
-        for b in range(K):
-            means_of_students[i, j, a, b] = means_of_students[j, i, a, b] = means[a, b]
-        for n in range(M):
-            means_of_both[i, j, a, n] = means_of_both[j, i, a, n] = means[a, K + n]
-    for m in range(M):
-        for n in range(M):
-            means_of_teachers[i, j, m, n] = means[K + m, K + n]
-            means_of_teachers[j, i, m, n] = means[K + m, K + n]
 
 
 def _noise_means(rule: np.ndarray, fields: _Fields, means: _FourArrays) -> None:

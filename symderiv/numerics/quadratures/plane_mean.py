@@ -39,8 +39,8 @@ from symderiv.numerics.quadratures.noise_mean import (
     _all_fields,
     _correlation_left,
     _parts_in_plane,
-    _spread,
 )
+from symderiv.numerics.quadratures.noise_arrays import _spread
 from symderiv.numerics.quadratures.plane_lines import (
     _LINE,
     _cut_at,
