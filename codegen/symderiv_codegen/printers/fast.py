@@ -150,7 +150,12 @@ class FastModule(NumbaModule):
         body = self.nests_of(form)
         sizes = ", ".join(program.small)
         pad = " " * INDENT
-        rooms = {body.names.take(f"room_{array.name}"): array for array in body.arrays}
+        large = [array for array in body.arrays if len(array.shape) > form.most_indices]
+        rooms = {
+            body.names.take(f"room_{array.name}"): array
+            for array in body.arrays
+            if array not in large
+        }
         lines = [f"def {form.maker}({sizes}):", *docstring(form.documentation())]
         lines.append(f"{pad}if ({sizes}) in {kept}:")
         lines.append(f"{pad * 2}return {kept}[{sizes}]")
@@ -160,6 +165,7 @@ class FastModule(NumbaModule):
         lines.append("")
         lines.append(f"{pad}def {form.name}({form.arguments}):")
         lines += [pad * 2 + line for line in (*form.unpacking(body), *_stack_allocations(rooms))]
+        lines += [f"{pad * 2}{each.name} = np.empty(({', '.join(each.shape)}))" for each in large]
         lines += self.body(body.nodes, 2 * INDENT)
         lines += [pad * 2 + line for line in form.returned]
         # Otherwise code for different sizes, read from caches of different processes, might have
@@ -204,6 +210,7 @@ class Form:
     kept: ClassVar[str] = "_SPECIALISED"
     signature: ClassVar[str] = SIGNATURE
     largest_room: ClassVar[int] = LARGEST_ROOM
+    most_indices: ClassVar[float] = 3  # of an array on the stack
     returned: ClassVar[tuple[str, ...]] = ()
 
     @property

@@ -8,6 +8,7 @@ for the scalar that the program's observables return.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -81,6 +82,7 @@ class _LaneForm(Form):
     access: ClassVar[Access] = _LaneAccess()
     signature: ClassVar[str] = f'njit(\n    "{RIGHT_HAND_SIDE_TYPE}",\n{_OPTIONS}'
     largest_room: ClassVar[int] = LARGEST_ROOM // WIDTH
+    most_indices: ClassVar[float] = math.inf
 
     def documentation(self) -> list[str]:
         first, *packing, last = super().documentation()

@@ -37,9 +37,15 @@ def steps_together(flow: Flow) -> bool:
 
 def width_for(flows: Sequence[Flow]) -> int:
     """Return how many runs are made at a time on each thread: 8 where there are many and their
-    module has a form for that, else 1.
+    module has a form for that and its arrays fit on the stack, else 1.
     """
-    return 8 if len(flows) >= LEAST_RUNS and flows[0].kernel.lanes is not None else 1
+    if len(flows) < LEAST_RUNS or flows[0].kernel.lanes is None:
+        return 1
+    try:
+        _right_hand_side(flows[0], 8)
+    except ValueError:
+        return 1
+    return 8
 
 
 def run_in_lanes(

@@ -112,12 +112,15 @@ class Mixtures:
                     f"*x))^2), k < {table.of_squares}_TERMS;",
                     f"    proved for all x: the error is <= {table.square.error:.1e}",
                 ]
+        if self.rule:
+            lines += [
+                "means of four factors are sums of series over the terms of MIXTURE_RULE, one for",
+                f"    each product of two slopes; proved: its remainder is <= {self.rule[2]:.0e}",
+            ]
         return lines
 
 
-def mixtures(
-    problem: LearningProblem, tolerance: float, together: bool = False
-) -> Mixtures | None:
+def mixtures(problem: LearningProblem, tolerance: float, together: bool = False) -> Mixtures | None:
     """Return the mixtures that a problem needs, or None if neither activation contains tanh.
 
     Args:

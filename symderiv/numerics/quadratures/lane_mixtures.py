@@ -16,9 +16,8 @@ from symderiv.numerics.quadratures.mixture_noise import _mixture_noise
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv_kernels.lanes.runtime import any_lane, chosen, inverse_root, to_arcsines, view
 
-    from symderiv.numerics.quadratures.mixture_noise import MIXTURE_RULE
-
     _Lanes = Any
+    MIXTURE_RULE = np.empty(0)
 
 
 def _choice(condition: _Lanes, value: _Lanes, other: _Lanes) -> _Lanes:

@@ -4,14 +4,14 @@ They are E[g'(x_i) g'(x_j) f(z) f(w)], where z and w are any two of all fields a
 activation of their network, f(z) = Σ_a W_a erf(a z) + rest. A product of two slopes is a sum of
 Gaussian factors. Under each of them the fields are Gaussian with a smaller covariance d, and
 
-.. math:: \frac{\pi}{2} E[f(z) f(w)] = \sum_m t_m d_{zw}^{2m+1} S_m(z) S_m(w), \qquad
-   S_m(z) = \sum_a W_a u_a(z)^{2m+1}, \quad u_a(z) = \frac{a}{\sqrt{1/2 + a^2 d_{zz}}},
+.. math:: \frac{\pi}{2} E[f(z) f(w)] = \sum_m t_m \rho_{zw}^{2m+1} S_m(z) S_m(w), \qquad
+   S_m(z) = \sum_a W_a u_a(z)^{2m+1}, \quad u_a(z)^2 = \frac{a^2 d_{zz}}{1/2 + a^2 d_{zz}},
 
-with the coefficients t_m of the arcsine's series, because E[erf(a z) erf(b w)] is 2/π times the
-arcsine of d_zw u_a(z) u_b(w). (This is Mehler's formula for sums of error functions.) The sums S_m
-serve all pairs of fields. All W have one sign and u² d ≤ x < 1, so that the terms after the m-th
-add at most 1/(1 - x²) times the largest of t_m d_zz^(2m+1) S_m(z)²: this ends the series. Where x
-is close to 1, arcsines replace it.
+with the correlation ρ and the coefficients t_m of the arcsine's series, because
+E[erf(a z) erf(b w)] is 2/π times the arcsine of ρ_zw u_a(z) u_b(w). (This is Mehler's formula for
+sums of error functions.) The sums S_m serve all pairs of fields. All W have one sign and
+u² ≤ x < 1, so that the terms after the m-th add at most 1/(1 - x²) times the largest of
+t_m S_m(z)²: this ends the series. Where x is close to 1, arcsines replace it.
 
 The numbers of a rule: those of error functions per field and of squares of slopes; the largest
 remainder of a series; what students and teachers add to their sums; then weights and ascending
@@ -41,10 +41,12 @@ _MIXTURE_HEAD = 5
 _SERIES_ORDERS = 768
 """A multiple of four; with ``_SERIES_END`` the series always ends before."""
 _SERIES_END = 0.98
-"""The largest u² d for which the series is taken."""
+"""The largest u² for which the series is taken."""
 _ARCSINE_SERIES = np.cumprod(
     np.append(1.0, (2.0 * np.arange(_SERIES_ORDERS) + 1.0) ** 2)
-    / np.append(1.0, (2.0 * np.arange(_SERIES_ORDERS) + 2.0) * (2.0 * np.arange(_SERIES_ORDERS) + 3.0))
+    / np.append(
+        1.0, (2.0 * np.arange(_SERIES_ORDERS) + 2.0) * (2.0 * np.arange(_SERIES_ORDERS) + 3.0)
+    )
 )
 
 
@@ -64,7 +66,11 @@ def _over_root(value: float) -> float:
 
 
 def _under_slopes(
-    rule: np.ndarray, covariance: _Array, pair: tuple[int, int], at: tuple[int, int], moments: _Array
+    rule: np.ndarray,
+    covariance: _Array,
+    pair: tuple[int, int],
+    at: tuple[int, int],
+    moments: _Array,
 ) -> _Number:
     """Write the covariances of fields under the Gaussian factors of two slopes.
 
@@ -73,8 +79,7 @@ def _under_slopes(
         covariance: That of all fields.
         pair: The fields of the slopes.
         at: The error functions whose slopes they are; for one field twice, the square's number.
-        moments: Shape (fields, fields + 1): [a, b] is the covariance of fields a and b ≤ a,
-            and [b, a + 1] is its square.
+        moments: Shape (fields, fields + 1): [a, b] is the covariance of fields a and b ≤ a.
 
     Returns:
         The weight of these factors.
@@ -100,25 +105,37 @@ def _under_slopes(
         beside = other * (covariance[j, a] - along * covariance[i, j])
         for b in range(a + 1):
             rest = covariance[j, b] - share * covariance[i, j] * covariance[i, b]
-            value = covariance[a, b] - along * covariance[i, b] - beside * rest
-            moments[a, b] = value
-            moments[b, a + 1] = value * value
+            moments[a, b] = covariance[a, b] - along * covariance[i, b] - beside * rest
         moments[a, a] = max(moments[a, a], 0.0)
     return weight
 
 
-def _first_powers(rule: np.ndarray, moments: _Array, students: int, powers: _Array) -> _Number:
-    """Write W_a u_a, u_a² and u_a of all fields; return the largest u² d."""
+def _first_powers(
+    rule: np.ndarray, moments: _Array, students: int, powers: _Array, sums: _Array
+) -> _Number:
+    """Write W_a u_a, u_a² and u_a of all fields; return the largest u².
+
+    Covariances become correlations, with their squares; ``sums`` serves as room.
+    """
     room, largest = int(rule[0]), 0.0 * moments[0, 0]
-    for a in range(moments.shape[0]):
+    for a in range(sums.shape[0]):
         place = _MIXTURE_HEAD if a < students else _MIXTURE_HEAD + 2 * room
+        variance = moments[a, a]
+        any_left = variance > 1e-300
+        over = _choice(any_left, _over_root(_choice(any_left, variance, 1.0 + 0.0 * variance)), 0.0)
+        root = variance * over
         for k in range(room):
             scale = rule[place + room + k]
-            value = scale * _over_root(moments[a, a] * scale * scale + 0.5)
+            value = scale * root * _over_root(variance * scale * scale + 0.5)
             powers[0, a, k] = rule[place + k] * value
             powers[1, a, k] = value * value
             powers[2, a, k] = value
-        largest = max(largest, moments[a, a] * powers[1, a, room - 1])
+        largest = max(largest, powers[1, a, room - 1])
+        sums[a, 0] = over
+        for b in range(a + 1):
+            correlation = max(min(moments[a, b] * (over * sums[b, 0]), 1.0), -1.0)
+            moments[a, b] = correlation
+            moments[b, a + 1] = correlation * correlation
     return largest
 
 
@@ -154,7 +171,9 @@ def _next_powers(powers: _Array, sums: _Array, parts: _Array) -> None:
             sums[a, n] = low + ((parts[n, 2] + parts[n, 6]) + (parts[n, 3] + parts[n, 7]))
 
 
-def _add_orders(weight: _Number, order: int, moments: _Array, sums: _Array, total: _Array) -> _Number:
+def _add_orders(
+    weight: _Number, order: int, moments: _Array, sums: _Array, total: _Array
+) -> _Number:
     """Add four orders of the series to the means of all pairs; return the largest last term."""
     last = 0.0 * weight
     for a in range(sums.shape[0]):
@@ -164,12 +183,13 @@ def _add_orders(weight: _Number, order: int, moments: _Array, sums: _Array, tota
         fourth = weight * (_ARCSINE_SERIES[order + 3] * sums[a, 3])
         for b in range(a + 1):
             power, square = moments[a, b], moments[b, a + 1]
-            rest = second * sums[b, 1] + square * (third * sums[b, 2] + square * fourth * sums[b, 3])
+            rest = second * sums[b, 1] + square * (
+                third * sums[b, 2] + square * fourth * sums[b, 3]
+            )
             total[a, b] += power * (first * sums[b, 0] + square * rest)
             fourth_power = square * square
             moments[a, b] = power * (fourth_power * fourth_power)
-        # here b = a
-        last = max(last, fourth * sums[a, 3] * (power * square * square * square))
+        last = max(last, fourth * sums[a, 3])
     return last
 
 
@@ -229,7 +249,7 @@ def _mixture_sums(
     for first in range(squares if i == j else room):
         for second in range(1 if i == j else room):
             weight = _under_slopes(rule, covariance, pair, (first, second), moments)
-            largest = _first_powers(rule, moments, students, powers)
+            largest = _first_powers(rule, moments, students, powers, sums)
             far = largest > _SERIES_END
             for a in range(fields):
                 rest = weight * (0.5 * math.pi * rule[3 if a < students else 4])

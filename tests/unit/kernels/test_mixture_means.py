@@ -9,7 +9,12 @@ import pytest
 from scipy.special import erf
 
 from symderiv.checking.recipes import generate, solver_text
+from symderiv.learning.derivation.learning_equations import derive_equations
+from symderiv.learning.rule.learning_problem import learning_problem
+from symderiv.lowering.means.approximation import mixtures
 from symderiv.lowering.means.uncompiled import uncompiled
+from symderiv.lowering.programs.program import solver_program
+from symderiv.lowering.solver_files import solver_of
 
 # Fields as multiples of two independent ones, and the part of all pairs of rows that is needed.
 FIELDS = {
@@ -24,9 +29,21 @@ FIELDS = {
 }
 
 
+TOLERANCE = 1e-6
+
+
 @functools.cache
 def solver():
-    return solver_text("tested", "tanh", tolerance=1e-6, lanes=False)
+    """Modules with a function for each mean, as those of other activations beside tanh have."""
+    problem = learning_problem("tanh")
+    program = solver_program(derive_equations(problem), "tested", mixtures(problem, TOLERANCE))
+    return solver_of(program, lanes=False)
+
+
+@functools.cache
+def together():
+    """Modules of the same problem in which all means of four factors come from one series."""
+    return solver_text("tested", "tanh", tolerance=TOLERANCE, lanes=False)
 
 
 def by_integration(fields) -> float:
@@ -57,6 +74,21 @@ def test_a_mean_of_four_is_that_of_tanh_and_takes_half_where_fields_are_exchange
     terms = readable.MIXTURE_TERMS
     halved = terms * (terms + 1) // 2
     assert sum(asked) == (halved if slopes else terms**2) * (halved if outputs else terms**2)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_means_in_one_series_are_those_of_tanh(name) -> None:
+    """Two students and two teachers that have the four fields."""
+    covariance = np.array(FIELDS[name][0]) @ np.array(FIELDS[name][0]).T
+    module = uncompiled(together().readable)
+    shapes = (2,) * 4, (2,) * 4, (2,) * 4
+    found = tuple(np.full(shape, np.nan) for shape in shapes)
+    module.noise_means(covariance[:2, :2], covariance[:2, 2:], covariance[2:, 2:], *found)
+    fields = np.array(FIELDS[name][0])
+    for i, j, a, b in np.ndindex(2, 2, 2, 2):
+        for of, places in zip(found, ((a, b), (a, 2 + b), (2 + a, 2 + b)), strict=True):
+            expected = by_integration(fields[[i, j, *places]])
+            assert of[i, j, a, b] == pytest.approx(expected, abs=4 * TOLERANCE)
 
 
 @pytest.mark.parametrize("name", ["two slopes at one field", "twice two", "all at one field"])
