@@ -18,6 +18,7 @@ from symderiv.numerics.digits import (
     sign_mean4_mpmath,
     waves_mpmath,
 )
+from symderiv.numerics.lanes import lane_mixtures
 from symderiv.numerics.portable import portable
 from symderiv.numerics.quadratures import (
     across_mean,
@@ -27,7 +28,6 @@ from symderiv.numerics.quadratures import (
     joint_mean,
     kink_terms,
     kinked_mean,
-    lane_mixtures,
     lattice_mean,
     line_mean,
     mixture_noise,
