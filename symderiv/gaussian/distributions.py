@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sympy as sp
 
+from symderiv.formula.steps import in_steps
 from symderiv.foundation.errors import InputError
-from symderiv.gaussian.nested_steps import without_nesting
 
 X = sp.Symbol("x", real=True)
 
@@ -38,7 +38,7 @@ def reduced(g: sp.Expr, x: sp.Symbol) -> sp.Expr:
     """Return the expanded form with H² = H, sgn² = 1, |f|² = f², |f| sgn(f) = f, f δ reduced."""
     if not g.has(sp.Heaviside, sp.sign, sp.Abs, sp.DiracDelta, sp.Max, sp.Min):
         return g
-    g = without_nesting(g, x)
+    g = in_steps(g, x)
     g = g.replace(sp.Max, _extremum).replace(sp.Min, lambda *a: -_extremum(*(-b for b in a)))
     return sp.Add(*(_reduced_term(term, x) for term in sp.Add.make_args(sp.expand(g))))
 
@@ -78,12 +78,21 @@ def _reduced_term(term: sp.Expr, x: sp.Symbol) -> sp.Expr:
             deltas.append(factor)
         else:
             smooth.append(factor)
-    rough = [sp.Heaviside(a) for a in steps]
+    rough = [sp.Heaviside(a) for a in _farthest(steps, x)]
     rough += [sp.sign(a) for a, n in signs.items() if n % 2 and a not in steps]
     f = sp.Mul(*smooth)
     if len(deltas) == 1 and isinstance(deltas[0], sp.DiracDelta):
         return _at_delta(f, rough, deltas[0], x)
     return sp.Mul(f, *rough, *deltas)
+
+
+def _farthest(steps: set[sp.Expr], x: sp.Symbol) -> set[sp.Expr]:
+    """Return the arguments of steps, of those x - c only the one with the largest c."""
+    places = {x - step: step for step in steps if (x - step).is_number}
+    if len(places) < 2:
+        return steps
+    last = max(places, key=lambda place: sp.N(place, 30))
+    return steps - set(places.values()) | {places[last]}
 
 
 def _at_delta(f: sp.Expr, rough: list[sp.Expr], delta: sp.Expr, x: sp.Symbol) -> sp.Expr:

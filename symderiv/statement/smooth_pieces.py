@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import sympy as sp
 
+from symderiv.formula.steps import in_doubles, in_steps
 from symderiv.foundation.errors import NotYetError
 from symderiv.statement.slopes import ROUGH, gaps_of
 
@@ -51,7 +52,7 @@ def by_sides(expression: sp.Expr, fields: Sequence[sp.Symbol]) -> sp.Expr:
     total = sp.S.Zero
     for sides in itertools.product((1, -1), repeat=len(gaps)):
         piece = expression
-        while inner := _innermost(piece, set(fields)):
+        while inner := _innermost(piece := _straight(piece, set(fields)), set(fields)):
             for gap, side in zip(gaps, sides, strict=True):
                 piece = _on_a_side(piece, inner, gap, side, set(fields))
         steps = (sp.Heaviside(side * gap) for gap, side in zip(gaps, sides, strict=True))
@@ -65,6 +66,7 @@ def _parted(
     of_piece: Callable[[sp.Expr], sp.Expr],
     gaps: dict[sp.Expr, None],
 ) -> sp.Expr:
+    expression = _straight(expression, fields)
     inner = sorted(_innermost(expression, fields), key=sp.default_sort_key)
     if not inner:
         return of_piece(expression)
@@ -83,6 +85,18 @@ def _parted(
         for side in (1, -1)
     )
     return above if above == below else sp.Piecewise((above, gap > 0), (below, True))
+
+
+def _straight(expression: sp.Expr, fields: set[sp.Symbol]) -> sp.Expr:
+    """Return an expression in which innermost functions of one field have kinks at places: a step
+    of 1 - 2 erf(z) becomes one of z.
+    """
+    places = {}
+    for rough in _innermost(expression, fields):
+        own = rough.free_symbols & fields
+        if len(own) == 1:
+            places[rough] = in_doubles(in_steps(rough, *own))
+    return expression.xreplace(places)
 
 
 def _innermost(expression: sp.Expr, fields: set[sp.Symbol]) -> list[sp.Expr]:

@@ -16,7 +16,7 @@ from typing import Any
 import sympy as sp
 from sympy.polys.domains import QQ
 
-from symderiv.foundation.errors import InexactError, InputError
+from symderiv.foundation.errors import InexactError, InputError, NotYetError
 from symderiv.gaussian.terms.roots import exact_power
 from symderiv.gaussian.terms.working_terms import sign_of
 
@@ -127,6 +127,17 @@ class Algebra:
             )
         if surds:
             base = QQ.algebraic_field(*sorted(surds, key=sp.default_sort_key))
+        strange = {
+            number
+            for e in exprs
+            for number in e.atoms(sp.Function, sp.exp, sp.CRootOf)
+            if number.is_number
+        }
+        if strange:
+            raise NotYetError(
+                f"no closed form: {min(strange, key=sp.default_sort_key)} is not rational, and no "
+                "square root of a rational number"
+            )
         self.domain: Any = base
         self._ring = True
         if symbols:

@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy as sp
 
+from symderiv.formula.steps import in_doubles, places_of
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.gaussian import derivative
 from symderiv.gaussian.distributions import reduced
@@ -93,7 +94,7 @@ class NumericActivation:
             NotYetError: It contains a delta function.
         """
         slope = derivative(self._stable, order)
-        if between_kinks:
+        if between_kinks or (slope.has(sp.DiracDelta) and not self._jumps_before(order)):
             slope = slope.replace(lambda e: isinstance(e, sp.DiracDelta), lambda e: sp.Integer(0))
         if slope.has(sp.nan):
             raise NotYetError(
@@ -105,12 +106,19 @@ class NumericActivation:
                 f"the derivative of order {order} of {self.text} is not a function; use "
                 "an activation without jumps beside one whose means have no closed form"
             )
-        return self._without_holes(_in_modulus(slope), order)
+        return in_doubles(self._without_holes(_in_modulus(slope), order))
 
     @cached_property
     def jumps(self) -> bool:
         """True if the activation itself is discontinuous."""
-        return bool(derivative(self._stable).has(sp.DiracDelta))
+        return derivative(self._stable).has(sp.DiracDelta) and self._jumps_before(1)
+
+    def _jumps_before(self, order: int) -> bool:
+        """Return whether a derivative below an order jumps at a kink.
+
+        Delta functions in a formula may have factors that vanish there.
+        """
+        return any(any(self.jumps_of(n)) for n in range(order))
 
     @property
     def noise_diverges(self) -> str:
@@ -128,7 +136,8 @@ class NumericActivation:
     @cached_property
     def slope_jumps(self) -> bool:
         """True if its derivative is discontinuous."""
-        return bool(derivative(derivative(self._stable)).has(sp.DiracDelta))
+        second = derivative(derivative(self._stable))
+        return second.has(sp.DiracDelta) and any(self.jumps_of_slope)
 
     @cached_property
     def parity(self) -> int:
@@ -163,10 +172,14 @@ class NumericActivation:
         places: set[sp.Expr] = set()
         for rough in self._stable.atoms(*ROUGH):
             for gap in gaps_of(rough):
-                if not gap.is_polynomial(X):
-                    raise NotYetError(f"the kinks of {rough} are not at roots of a polynomial")
-                if gap.has(X):
-                    places |= set(sp.Poly(gap, X).real_roots())
+                try:
+                    places |= set(places_of(sp.expand(gap), X))
+                except ValueError:
+                    raise NotYetError(
+                        f"not yet: the kinks of {rough} are neither at zeros of a polynomial nor "
+                        "where one erf, tanh or exponential takes a value; write them with "
+                        "comparisons of x with numbers"
+                    ) from None
         return tuple(sorted(places))
 
     @cached_property

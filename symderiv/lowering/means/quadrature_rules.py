@@ -71,24 +71,27 @@ def coarsest(
         ToleranceError: No rule keeps the tolerance.
     """
 
-    def finite(rule: AnyRule, enough: float) -> float:
-        error = error_of(rule, enough)
-        if math.isfinite(error):
-            return error
+    usable: list[AnyRule] = []
+    for rule in rules:
+        error = error_of(rule, tolerance)
+        if error <= tolerance:
+            return rule, error
+        if not math.isfinite(error):  # finer rules have even more points where these do not fit
+            break
+        usable.append(rule)
+    most, error = (LAST if last is None else last) * largest, math.inf
+    while usable and not math.isfinite(error):
+        best = usable[-1]
+        if last is not None and where_hard is not None:
+            best = _as_good_as_finest(usable, error_of, where_hard, most)
+        error = error_of(best, most)
+        usable = usable[: usable.index(best)]
+    if not math.isfinite(error):
         raise NotYetError(
             f"not yet: a mean of {of_what} is not finite in double precision for some covariances; "
             "choose smoother or slower growing functions",
             argument=argument,
         )
-
-    for rule in rules:
-        error = finite(rule, tolerance)
-        if error <= tolerance:
-            return rule, error
-    best, most = rules[-1], (LAST if last is None else last) * largest
-    if last is not None and where_hard is not None:
-        best = _as_good_as_finest(rules, finite, where_hard, most)
-    error = finite(best, most)
     if error > most:
         raise NotYetError(
             f"not yet: quadrature of {of_what} is not accurate: the best rule leaves an error of "

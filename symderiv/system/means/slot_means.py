@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import sympy as sp
 from symderiv_codegen import Constant, Function, ScalarFunction
 
+from symderiv.formula.steps import in_doubles, places_of
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian.distributions import reduced
 from symderiv.lowering.means.closed_means import ClosedMean, X, closed_mean, field_symbols
@@ -106,9 +107,9 @@ class SlotMeans:
         ordered = [[covariance[n][m] for m in order] for n in order]
         functions = [slots[n].function for n in others]
         for term in sp.Add.make_args(sp.expand(slots[delta].function)):
-            rest, place = _at_delta(term)
-            left, there, density = given_last(ordered, [means[n] for n in order], place)
-            total += rest * density * self._product(functions, left, there)
+            for rest, place in _at_delta(term):
+                left, there, density = given_last(ordered, [means[n] for n in order], place)
+                total += rest * density * self._product(functions, left, there)
         return total
 
     def _product(
@@ -281,16 +282,24 @@ def _is_polynomial(function: sp.Expr) -> bool:
     return function.is_polynomial(X) is True
 
 
-def _at_delta(term: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-    """Return the cofactor f(x) and the place c of a term f(x) δ(x − c).
+def _at_delta(term: sp.Expr) -> Iterator[tuple[sp.Expr, sp.Expr]]:
+    """Yield cofactor and place for all zeros c of g in a term f(x) δ(g(x)): f(c)/|g'(c)| and c.
 
     Raises:
-        NotYetError: The term has two delta functions, or a derivative of one.
+        NotYetError: The term has two delta functions, or a derivative of one, or the zeros of g
+            have no formula.
     """
     deltas = [f for f in sp.Mul.make_args(term) if f.has(sp.DiracDelta)]
     if len(deltas) != 1 or not isinstance(deltas[0], sp.DiracDelta) or len(deltas[0].args) > 1:
         raise NotYetError(f"{term} is more than one delta function times a function")
     argument = sp.expand(deltas[0].args[0])
-    rate = sp.diff(argument, X)
-    place = sp.cancel(X - argument / rate)
-    return (term / deltas[0]).subs(X, place) / sp.Abs(rate), place
+    rate, factor = sp.diff(argument, X), term / deltas[0]
+    try:
+        places = places_of(argument, X)
+    except ValueError:
+        raise NotYetError(f"the zeros of {argument} have no formula") from None
+    for place in places:
+        there = sp.Abs(rate.subs(X, place))
+        if there == 0:
+            raise NotYetError(f"{argument} has a zero at which it does not change its sign")
+        yield in_doubles(factor.subs(X, place) / there), in_doubles(place)
