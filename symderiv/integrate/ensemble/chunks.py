@@ -15,7 +15,6 @@ from symderiv.integrate.ensemble.lane_run import (
     run_in_lanes,
     steps_together,
     width_for,
-    with_fast_errors,
 )
 from symderiv.integrate.flows.lanes import LaneResults
 from symderiv.integrate.flows.study_flow import Flow
@@ -115,19 +114,12 @@ def integrate_chunk(
         else:
             single.append((number, study, start, kernel))
     for flows in lanes.values():
-        width, fast = _together(flows)
+        width = width_for([flow for _, flow in flows])
         how = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
-        if not through_lanes(chunk, fast, how, chunk.add_lanes, told, check == "auto"):
+        if not through_lanes(chunk, flows, how, chunk.add_lanes, told, check == "auto"):
             return chunk
     run_singly(chunk, single, workers, max_steps, lambda: told.ended(1), check == "auto")
     return chunk
-
-
-def _together(flows: Sequence[tuple[int, Flow]]) -> tuple[int, list[tuple[int, Flow]]]:
-    """Return the number of runs at a time on each thread, and the flows with their fast errors."""
-    numbers, made = zip(*flows, strict=True)
-    width = width_for(made)
-    return width, [*zip(numbers, with_fast_errors(made, width), strict=True)]
 
 
 def through_lanes(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from symderiv_kernels.layout import LAYOUT
@@ -27,6 +27,9 @@ from symderiv.storage.kernels import Kernel
 
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
+
+#: A function from states (n, A, S) and constants (n, P) of runs to generalisation errors (n, A).
+ErrorsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,26 @@ class Flow(PiecewiseRun):
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return further arrays at every row of a result, by their names in ``RUN.nc``."""
+
+        def errors(states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+            return self.errors_at(np.ascontiguousarray(states[0]), constants[0])[None]
+
+        found = self.further_of([self], result.results[None], errors)
+        return {name: each[0] for name, each in found.items()}
+
+    @classmethod
+    def further_of(
+        cls, flows: Sequence[Self], states: np.ndarray, errors: ErrorsOf
+    ) -> dict[str, np.ndarray]:
+        """Return further arrays along runs of one module, by name; shapes (n, A, …).
+
+        Args:
+            flows: The runs.
+            states: Their states at the same times, shape (n, A, S), with NaN in rows that were not
+                reached.
+            errors: The function from such states and constants (n, P) to generalisation errors.
+        """
+        del flows, states, errors
         return {}
 
 

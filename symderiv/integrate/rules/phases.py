@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Self
 
 import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows.components import OtherInputs, inputs_of_tasks
 from symderiv.integrate.flows.courses import Law, Piece
-from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.study_flow import ErrorsOf
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.keys.study_tables import LEARNING_RATES, Training
 from symderiv.problem.initial import Initial
@@ -98,6 +99,10 @@ class PhasedFlow(RuleFlow):
         laws = [self._law(base, number, share, alone) for number, share in phase.shares]
         return Piece(phase.begin, phase.end, tuple(laws) or (Law(base),), formula, tuple(rates))
 
+    def task_law(self, number: int) -> Law:
+        """Return the law of a task at the rates of the study."""
+        return self._law(self.parameters, number, 1.0, True)
+
     def _law(self, base: np.ndarray, number: int, share: float, alone: bool) -> Law:
         """Return the law of a task, with its head and its teacher's weights in the usual places.
 
@@ -119,31 +124,29 @@ class PhasedFlow(RuleFlow):
             constants, scale = own.constants, own.scale
         return Law(constants, share, places, scale)
 
-    def task_errors(self, result: FlatResult) -> np.ndarray:
-        """Return the generalisation errors on all tasks at every row, shape (P, tasks)."""
-        laws = (self._law(self.parameters, n, 1.0, True) for n in numbered_tasks(self.study))
-        seen = ((np.ascontiguousarray(law.into(result.results)), law.constants) for law in laws)
-        return np.array([self.errors_at(*each) for each in seen]).T
-
-    def further(self, result: FlatResult) -> dict[str, np.ndarray]:
+    @classmethod
+    def further_of(
+        cls, flows: Sequence[Self], states: np.ndarray, errors: ErrorsOf
+    ) -> dict[str, np.ndarray]:
         """Return what the rule adds, errors on all tasks and output weights of all heads."""
-        further = super().further(
-            replace(result, results=result.results[:, : self.packing("state").size])
-        )
-        scale = _rate_factors(self.study.training).get("velocity", 1.0)
-        for name in further:
+        packing, lead = flows[0].packing("state"), states.shape[:2]
+        further = super().further_of(flows, states[..., : packing.size], errors)
+        scales = [_rate_factors(flow.study.training).get("velocity", 1.0) for flow in flows]
+        for name, values in further.items():
             if name in ("P", "C") or name.startswith("U."):
-                further[name] *= scale
+                values *= np.reshape(scales, (-1, *[1] * (values.ndim - 1)))
             elif name == "W":
-                further[name] *= scale**2
-        if self.study.task:
-            others = result.results[:, self.packing("state").size :]
-            first = result.results[:, self.packing("state").slices["v"]]
-            count = len(result.results)
-            further["task_error"] = self.task_errors(result).reshape(count, -1)
-            further["heads"] = np.concatenate([first, others], axis=1).reshape(
-                count, -1, self.state.K
-            )
+                values *= np.reshape(scales, (-1, *[1] * (values.ndim - 1))) ** 2
+        if flows[0].study.task:
+            others, first = states[..., packing.size :], states[..., packing.slices["v"]]
+            taught = []
+            for number in numbered_tasks(flows[0].study):
+                laws = [flow.task_law(number) for flow in flows]
+                seen = [law.into(rows) for law, rows in zip(laws, states, strict=True)]
+                taught.append(errors(np.array(seen), np.array([law.constants for law in laws])))
+            further["task_error"] = np.stack(taught, axis=-1)
+            heads = np.concatenate([first, others], axis=-1)
+            further["heads"] = heads.reshape(*lead, -1, flows[0].state.K)
         return further
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from copy import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,15 +15,13 @@ from symderiv.foundation.packing import families_of, order_name
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
-from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.study_flow import ErrorsOf, Flow
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.problem.rule_of import StudyRule
 
 _BIASES = "teacher_biases", "student_biases"
-#: A function from states (P, S) and constants to generalisation errors.
-Observed = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _PLAIN = StudyRule(LearningRule())
 _DRAWN = ("label_flip", "keep", "evaluation_scale")
@@ -77,8 +74,6 @@ class RuleFlow(Flow):
     """
 
     rule: StudyRule = _PLAIN
-    #: Computes the errors of many states at once; None computes them one after the other.
-    observed: Observed | None = None
 
     @property
     def layout(self) -> Mapping[str, Any]:
@@ -143,16 +138,8 @@ class RuleFlow(Flow):
             moments=rule.normalise == "sphere",
         )  # fmt: skip
 
-    def observing(self, observed: Observed) -> RuleFlow:
-        """Return this flow with other means of errors; what was computed of it is kept."""
-        twin = copy(self)
-        object.__setattr__(twin, "observed", observed)
-        return twin
-
     def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Return the generalisation errors of flat states, shape (P, S)."""
-        if self.observed is not None and len(states):
-            return self.observed(states, parameters)
         return np.array([self.error_at(row, parameters) for row in states])
 
     def error_at(self, state: np.ndarray, parameters: np.ndarray) -> float:
@@ -162,18 +149,26 @@ class RuleFlow(Flow):
         error = self.kernel.module.flat_observables(state, self.sizes, parameters, Q, R)
         return float(error)
 
-    def further(self, result: FlatResult) -> dict[str, np.ndarray]:
-        """Return the rule's own arrays at every row; overlaps of velocities as covariances."""
-        fields = self.packing("state").views(result.results)
+    @classmethod
+    def further_of(
+        cls, flows: Sequence[Self], states: np.ndarray, errors: ErrorsOf
+    ) -> dict[str, np.ndarray]:
+        """Return the rule's own arrays along runs; overlaps of velocities as covariances."""
+        fields = flows[0].packing("state").views(states)
         further = {"b": fields["b"].copy()} if "b" in fields else {}
-        variance = self.state.weight * self.state.eigenvalue
+        weight = np.array([flow.state.weight for flow in flows])
+        variance = weight * np.array([flow.state.eigenvalue for flow in flows])
         for field, values in fields.items():
             name, families = order_name(field), families_of(field)
             if families and name not in ("Q", "R"):
-                further[name] = values @ (self.state.weight if families[1] == "B" else variance)
-        if self.rule.rule.input_noise:
-            rows = result.results
-            further["noisy_error"] = np.array([self.noisy_error_at(row) for row in rows])
+                factors = weight if families[1] == "B" else variance
+                further[name] = np.einsum("na...l,nl->na...", values, factors)
+        if flows[0].rule.rule.input_noise:
+            noisy = [
+                [math.nan if np.isnan(row[0]) else flow.noisy_error_at(row) for row in rows]
+                for flow, rows in zip(flows, states, strict=True)
+            ]
+            further["noisy_error"] = np.array(noisy)
         return further
 
     @cached_property

@@ -67,8 +67,10 @@ _REACH = (0.5, 0.76, 0.94)
 # Mehler's series: the largest |r| for which 4, 8, 12, ... terms leave less than 2e-17, whatever the
 # means, and the factors of the terms
 _SERIES_REACH = np.array(
-    [8e-4, 0.021, 0.073, 0.138, 0.203, 0.264, 0.319, 0.368, 0.411, 0.449, 0.483, 0.513, 0.541]
-    + [0.565, 0.587, 0.607]
+    (
+        *(8e-4, 0.021, 0.073, 0.138, 0.203, 0.264, 0.319, 0.368),
+        *(0.411, 0.449, 0.483, 0.513, 0.541, 0.565, 0.587, 0.607),
+    )
 )
 _ORDERS = np.arange(64.0)
 _SERIES_FACTORS = np.array([1.0 / (math.factorial(m) * (m + 1.0)) for m in range(64)])
