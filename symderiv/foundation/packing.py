@@ -94,15 +94,19 @@ class Packing:
             for name, part in self.slices.items()
         }
 
-    def packed(self, **fields: Any) -> np.ndarray:
-        """Return one vector of float64 from its fields.
+    def packed(self, lead: tuple[int, ...] = (), /, **fields: Any) -> np.ndarray:
+        """Return vectors (…, n) of float64 from their fields, each of shape (…, *its own).
+
+        Args:
+            lead: the sizes in front; () for one vector.
+            fields: the arrays.
 
         Raises:
             ValueError: A field is missing, is not one of these, or has another shape.
         """
         if fields.keys() != self.shapes.keys():
             raise ValueError(f"the fields are {sorted(fields)}, not {sorted(self.shapes)}")
-        vector = np.empty(self.size)
+        vector = np.empty((*lead, self.size))
         for name, place in self.views(vector).items():
             value = np.asarray(fields[name], dtype=np.float64)
             if value.shape != place.shape:

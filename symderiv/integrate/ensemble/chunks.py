@@ -110,11 +110,13 @@ def integrate_chunk(
             told.ended(1)
             continue
         if flow is not None and steps_together(flow):
-            lanes.setdefault((type(flow), flow.begin.size), []).append((number, flow))
+            lanes.setdefault((type(flow), flow.state.L, flow.size), []).append((number, flow))
         else:
             single.append((number, study, start, kernel))
     for flows in lanes.values():
-        width = width_for([flow for _, flow in flows])
+        made = [flow for _, flow in flows]
+        type(made[0]).prepare(made)
+        width = width_for(made)
         how = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
         if not through_lanes(chunk, flows, how, chunk.add_lanes, told, check == "auto"):
             return chunk

@@ -32,7 +32,7 @@ def steps_together(flow: Flow) -> bool:
         (type(flow) in (Flow, RuleFlow) or (type(flow) is PhasedFlow and flow.is_constant))
         and study.time.method != "implicit"
         and not compressed
-        and flow.begin.size <= LARGEST_STATE
+        and flow.size <= LARGEST_STATE
     )
 
 

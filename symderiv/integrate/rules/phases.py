@@ -56,21 +56,27 @@ class PhasedFlow(RuleFlow):
         """The inputs of tasks that have their own, by the number of the task."""
         return inputs_of_tasks(self.study, self.state)
 
-    @cached_property
-    def begin(self) -> np.ndarray:
-        """The flat state at alpha = 0; all heads have the same initial weights."""
-        others = max(self.heads.values(), default=0)
-        return np.concatenate([super().begin, np.tile(self.state.student_weights, others)])
+    @classmethod
+    def begun(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the flat states at alpha = 0; all heads have the same initial weights."""
+        plain, weights = super().begun(flows), [flow.state.student_weights for flow in flows]
+        return np.hstack([plain, *[weights] * max(flows[0].heads.values(), default=0)])
 
-    @cached_property
-    def parameters(self) -> np.ndarray:
-        """The constants; small batches and heavy-ball momentum enter as changed rates."""
-        constants: np.ndarray = super().parameters.copy()
-        fields = self.packing("parameters").views(constants)
-        in_updates = getattr(self.kernel.module, "IN_UPDATES", "").split()
-        for name, factor in equivalent_factors(self.study, in_updates).items():
-            if name in fields:
-                fields[name][...] *= factor
+    @property
+    def size(self) -> int:
+        """The length of the flat state, with the output weights of all heads."""
+        return super().size + self.state.K * max(self.heads.values(), default=0)
+
+    @classmethod
+    def constants_of(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the constants; small batches and heavy-ball momentum enter as changed rates."""
+        constants = super().constants_of(flows)
+        fields = flows[0].packing("parameters").views(constants)
+        in_updates = getattr(flows[0].kernel.module, "IN_UPDATES", "").split()
+        factors = [equivalent_factors(flow.study, in_updates) for flow in flows]
+        for name in set().union(*factors) & fields.keys():
+            own = np.array([each.get(name, 1.0) for each in factors])
+            fields[name][...] *= own.reshape(-1, *[1] * (fields[name].ndim - 1))
         return constants
 
     @property
@@ -81,12 +87,16 @@ class PhasedFlow(RuleFlow):
     def is_constant(self) -> bool:
         """True if nothing changes within phases: one task is taught, at constant rates."""
         return not self.step and all(
-            len(piece.laws) == 1 and piece.formula is None for piece in self.pieces
+            len(phase.shares) <= 1 and not isinstance(phase.rate, str) for phase in self._phases
         )
 
     @cached_property
+    def _phases(self) -> tuple[Phase, ...]:
+        return timetable(self.study)
+
+    @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        return tuple(self._piece(phase) for phase in timetable(self.study))
+        return tuple(self._piece(phase) for phase in self._phases)
 
     def _piece(self, phase: Phase) -> Piece:
         places = self.packing("parameters").slices

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from symderiv.foundation.packing import families_of, order_name
+from symderiv.foundation.packing import Packing, families_of, order_name
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
@@ -65,6 +65,25 @@ def begun_overlaps(
     return overlaps
 
 
+def _extended(
+    packing: Packing, plain: np.ndarray
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return vectors that begin with those of plain descent, shape (n, size), with views of their
+    fields: those of plain descent, and those that the rule adds.
+    """
+    flat, count = np.zeros((len(plain), packing.size)), plain.shape[1]
+    flat[:, :count] = plain
+    views = packing.views(flat)
+    added = {name: views.pop(name) for name, at in packing.slices.items() if at.start >= count}
+    return flat, views, added
+
+
+def _fill(field: np.ndarray, values: Sequence[float | np.ndarray]) -> None:
+    """Write the values of n runs into their fields; numbers fill whole arrays."""
+    given = np.array(values)
+    field[...] = given.reshape(*given.shape, *[1] * (field.ndim - given.ndim))
+
+
 @dataclass(frozen=True)
 class RuleFlow(Flow):
     """The flow of a study's learning rule from an initial state.
@@ -93,32 +112,24 @@ class RuleFlow(Flow):
         largest = [np.max(np.abs(self.rule.parameters.get(name, 0.0))) for name in named]
         return float(max(largest))
 
-    @cached_property
-    def parameters(self) -> np.ndarray:
-        """The constants of plain descent, followed by those of the rule."""
-        return self._extended("parameters", super().parameters, self.rule.parameters)
+    @classmethod
+    def constants_of(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the constants of plain descent, followed by those of the rule."""
+        flat, _, added = _extended(flows[0].packing("parameters"), super().constants_of(flows))
+        for name, field in added.items():
+            _fill(field, [flow.rule.parameters[name] for flow in flows])
+        return flat
 
-    @cached_property
-    def begin(self) -> np.ndarray:
-        """The flat state at alpha = 0, followed by what the rule adds to it."""
-        students, teachers = (
-            np.moveaxis(each, 0, -1)
-            for each in (self.state.student_overlap, self.state.cross_overlap)
-        )
-        known = {**begun_overlaps(students, teachers, self.layout["state"]), **self.rule.state}
-        return self._extended("state", self.state.flat(), known)
-
-    def _extended(
-        self, vector: str, plain: np.ndarray, added: Mapping[str, float | np.ndarray]
-    ) -> np.ndarray:
-        """Return a flat vector of plain descent, followed by the fields that the rule adds."""
-        packing = self.packing(vector)
-        flat = np.zeros(packing.size)
-        flat[: plain.size] = plain
-        views = packing.views(flat)
-        for name, place in packing.slices.items():
-            if place.start >= plain.size:
-                views[name][...] = added[name]
+    @classmethod
+    def begun(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the flat states at alpha = 0, followed by what the rule adds to them."""
+        flat, plain, added = _extended(flows[0].packing("state"), super().begun(flows))
+        overlaps = begun_overlaps(plain["student_overlap"], plain["cross_overlap"], added)
+        for name, field in added.items():
+            if name in overlaps and name not in flows[0].rule.state:
+                field[...] = overlaps[name]
+            else:
+                _fill(field, [flow.rule.state[name] for flow in flows])
         return flat
 
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
@@ -205,13 +216,12 @@ class RuleFlow(Flow):
     @cached_property
     def _along_lattice(self) -> bool:
         """True if means use a lattice."""
-        module = self.kernel.module
-        if not hasattr(module, "FORCE_LATTICE"):
+        if not self.kernel.has_lattice:
             return False
         from symderiv.lowering.means.force_fields import along_lattice
 
         noisy = self.study.training.label_noise > 0.0
-        return along_lattice(vars(module), self.state.K, self.state.M, noisy)
+        return along_lattice(vars(self.kernel.module), self.state.K, self.state.M, noisy)
 
     def _lattices_apart(self, *drawn: Any) -> float:
         """Return the largest difference of shifted lattices, for overlaps, weights and biases."""
