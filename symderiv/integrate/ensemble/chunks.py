@@ -22,6 +22,7 @@ from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.solving import flow_of, rule_of_study, solve, solver_module
 from symderiv.problem.initial import Initial, check_equations, initial
 from symderiv.problem.study import Study
+from symderiv.problem.timetable import heads
 from symderiv.storage.kernels import Kernel
 from symderiv.storage.study_kernel import activation_tolerance
 
@@ -41,7 +42,7 @@ def group_points(points: Iterable[Study]) -> list[list[int]]:
 
 
 def _shared(study: Study) -> Hashable:
-    """Return the key of a chunk: sizes, activations, times, tolerance and rule of a study."""
+    """Return the key of a chunk: sizes, activations, times, tolerance, rule, heads."""
     rule: Hashable = None
     try:
         if study.rule_keys:
@@ -57,6 +58,7 @@ def _shared(study: Study) -> Hashable:
         activation_tolerance(study.time.relative_tolerance),
         study.rule_keys,
         rule,
+        tuple(heads(study).items()),
     )
 
 

@@ -90,7 +90,7 @@ class LaneResults:
 
     @cached_property
     def runs(self) -> Sequence[FlatResult]:
-        """How each run ended, as the result of a single run."""
+        """The results as those of single runs."""
         columns = {own: self.ended[name].tolist() for name, own in _NAMES.items()}
         rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         return [

@@ -94,7 +94,7 @@ class Flow(PiecewiseRun):
 
     @cached_property
     def packings(self) -> dict[str, Packing]:
-        """How the module packs its vectors."""
+        """The packings of the module's vectors, ``"state"`` and ``"parameters"``."""
         named = {"K": self.state.K, "M": self.state.M, "L": self.state.L}
         return {each: Packing.of(self.layout, each, **named) for each in ("state", "parameters")}
 
