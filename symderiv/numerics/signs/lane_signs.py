@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from symderiv.numerics.signs.shifted_signs import _sign_covariance
+from symderiv.numerics.signs.shifted_signs import _mean_sign, _sign_covariance
 from symderiv.numerics.signs.sign_covariances import (
     _PRICE_NODES,
     _PRICE_WEIGHTS,
@@ -94,6 +94,27 @@ def _series_sum(h: _Lanes, k: _Lanes, r: _Lanes) -> _Lanes:
     return total
 
 
+def _covariance(h: _Lanes, k: _Lanes, r: _Lanes) -> _Lanes:
+    """Return the covariance of two signs by the rule that each run's correlation needs."""
+    size = abs(r)
+    middle, wide, far = size > _SERIES_REACH[-1], size > _REACH[1], size > _REACH[2]
+    covariance = 0.0 * r
+    if any_lane(negated(middle)):
+        covariance = chosen(middle, covariance, _series_sum(h, k, r))
+    if any_lane(middle):
+        squares, product = 0.5 * (h * h + k * k), 2.0 * h * k
+        t = r / (1.0 + math.sqrt((1.0 - r) * (1.0 + r)))
+        if any_lane(middle & negated(wide)):
+            price = t * _price_sum(8, 20, t, squares, product)
+            covariance = chosen(middle, price, covariance)
+        if any_lane(wide & negated(far)):
+            price = t * _price_sum(20, 40, t, squares, product)
+            covariance = chosen(wide, price, covariance)
+        if any_lane(far):
+            covariance = chosen(far, _sign_covariance(h, k, r), covariance)
+    return covariance
+
+
 def _sign_covariances(
     first: _Lanes, second: _Lanes, correlation: _Lanes, total: _Lanes, count: int
 ) -> None:
@@ -102,24 +123,12 @@ def _sign_covariances(
     ``second`` are the means k; ``total`` is not used here, but the function of one run needs it.
     """
     for n in range(count):
-        h, k, r = first[n], second[n], correlation[n]
-        size = abs(r)
-        middle, wide, far = size > _SERIES_REACH[-1], size > _REACH[1], size > _REACH[2]
-        covariance = 0.0 * r
-        if any_lane(negated(middle)):
-            covariance = chosen(middle, covariance, _series_sum(h, k, r))
-        if any_lane(middle):
-            squares, product = 0.5 * (h * h + k * k), 2.0 * h * k
-            t = r / (1.0 + math.sqrt((1.0 - r) * (1.0 + r)))
-            if any_lane(middle & negated(wide)):
-                price = t * _price_sum(8, 20, t, squares, product)
-                covariance = chosen(middle, price, covariance)
-            if any_lane(wide & negated(far)):
-                price = t * _price_sum(20, 40, t, squares, product)
-                covariance = chosen(wide, price, covariance)
-            if any_lane(far):
-                covariance = chosen(far, _sign_covariance(h, k, r), covariance)
-        first[n] = covariance
+        first[n] = _covariance(first[n], second[n], correlation[n])
+
+
+def _shifted_signs(h: _Lanes, k: _Lanes, r: _Lanes) -> _Lanes:
+    """Return the mean of two signs whose fields have means h and k."""
+    return _mean_sign(h) * _mean_sign(k) + _covariance(h, k, r)
 
 
 def _angles_at(cc: _Lanes, ss: _Lanes, path: _Lanes) -> _Lanes:
