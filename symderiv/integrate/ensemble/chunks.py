@@ -100,7 +100,10 @@ def integrate_chunk(
     lanes: dict[Hashable, list[tuple[int, Flow]]] = {}
     single: list[tuple[int, Study, Initial, Kernel]] = []
     kernel: Kernel | None = None
-    for number, study in enumerate(points):
+    # behind the first runs of one seed come one after the other, since the last starts are kept
+    order = sorted(range(1, len(points)), key=lambda each: points[each].initial.seed)
+    for number in (0, *order):
+        study = points[number]
         try:
             start = initial(study) if starts is None else starts[number]
             check_equations(start)
