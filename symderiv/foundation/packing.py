@@ -7,9 +7,9 @@ fields with the names of their axes. No other code knows where in a vector a fie
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -65,8 +65,14 @@ class Packing:
             sizes: the sizes by the names of the layout's ranges; those that no field has may be
                 left out.
         """
-        fields = tuple((name, tuple(axes)) for name, axes in layout[vector].items())
-        return _packing(fields, tuple(sizes.items()))
+        fields = layout[vector]
+        key = id(fields), *sizes.items()
+        if key not in _KNOWN:
+            if len(_KNOWN) >= _MOST_KNOWN:
+                _KNOWN.clear()
+            shapes = {name: tuple(sizes[axis] for axis in axes) for name, axes in fields.items()}
+            _KNOWN[key] = fields, cls(shapes)
+        return _KNOWN[key][1]
 
     @cached_property
     def slices(self) -> dict[str, slice]:
@@ -94,15 +100,19 @@ class Packing:
             for name, part in self.slices.items()
         }
 
-    def packed(self, **fields: Any) -> np.ndarray:
-        """Return one vector of float64 from its fields.
+    def packed(self, lead: tuple[int, ...] = (), /, **fields: Any) -> np.ndarray:
+        """Return vectors (…, n) of float64 from their fields, each of shape (…, *its own).
+
+        Args:
+            lead: the sizes in front; () for one vector.
+            fields: the arrays.
 
         Raises:
             ValueError: A field is missing, is not one of these, or has another shape.
         """
         if fields.keys() != self.shapes.keys():
             raise ValueError(f"the fields are {sorted(fields)}, not {sorted(self.shapes)}")
-        vector = np.empty(self.size)
+        vector = np.empty((*lead, self.size))
         for name, place in self.views(vector).items():
             value = np.asarray(fields[name], dtype=np.float64)
             if value.shape != place.shape:
@@ -111,13 +121,10 @@ class Packing:
         return vector
 
 
-@lru_cache(maxsize=64)
-def _packing(
-    fields: tuple[tuple[str, tuple[str, ...]], ...], sizes: tuple[tuple[str, int], ...]
-) -> Packing:
-    """Return the packing of fields with axes of these sizes; the many runs of a sweep share it."""
-    lengths = dict(sizes)
-    return Packing({name: tuple(lengths[axis] for axis in axes) for name, axes in fields})
+# The fields of a layout and their packing, which the runs of a sweep share, by sizes and by the
+# identity of the fields; these are kept, so that no others get it.
+_KNOWN: dict[Hashable, tuple[Any, Packing]] = {}
+_MOST_KNOWN = 64
 
 
 def orbits(count: int, orders: Sequence[np.ndarray]) -> np.ndarray:

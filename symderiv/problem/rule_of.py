@@ -31,7 +31,7 @@ class StudyRule:
 def rule_of(study: Study) -> StudyRule:
     """Return the rule of a study; unsupported combinations were refused when it was read."""
     training = study.training
-    trained = study.network.train_biases
+    trained, stated = study.network.train_biases, study.stated
     rule = LearningRule(
         loss=loss(training.loss),
         target=training.target,
@@ -47,7 +47,7 @@ def rule_of(study: Study) -> StudyRule:
         stated=tuple(
             name
             for key, others in STATED_KEYS.items()
-            if f"training.{key}" in study.stated
+            if f"training.{key}" in stated
             for name in (key, *others)
         ),
     )

@@ -93,6 +93,11 @@ class Kernel:
         """The error as a function of Q, R, T, v and the teacher's weights."""
         return self.function("generalization_error")
 
+    @cached_property
+    def has_lattice(self) -> bool:
+        """True if the module has means on a lattice."""
+        return hasattr(self.module, "FORCE_LATTICE")
+
     def function(self, name: str) -> Callable[..., Any]:
         """Return a function of the readable module, translated if possible."""
         if isinstance(self.module, WaitingModule):

@@ -116,8 +116,8 @@ def _integrated(
     if module is not None:
         with kept_code():
             right_hand_side = module.specialised(1)
-        threads = min(wanted.workers, -(-len(runs) // 8))
-        return LaneStart(8, right_hand_side, threads, most, progress, looser, between).walked(runs)
+        workers = wanted.workers
+        return LaneStart(8, right_hand_side, workers, most, progress, looser, between).walked(runs)
     started, ended = time.perf_counter(), [0]
 
     def one(run: PointRun, between: float) -> FlatResult:

@@ -48,7 +48,7 @@ def counted(kind: type[Flow]) -> Iterator[Counts]:
 
         def counting_lanes(*args: Any, **options: Any) -> Any:
             found = in_lanes(*args, **options)
-            counts.made.append((int(found.evaluations.sum()), None))
+            counts.made.append((int(found.ended["evaluations"].sum()), None))
             return found
 
         patch.setattr(chunks, "run_in_lanes", counting_lanes)

@@ -90,18 +90,23 @@ class Chunk:
     def put(self, number: int, curves: Mapping[str, np.ndarray]) -> None:
         """Store the curves of one run up to the last time that it reached."""
         for name, curve in curves.items():
-            if name not in self.values:
-                shape = (self.status.size, self.alpha.size, *curve.shape[1:])
-                self.values[name] = np.full(shape, np.nan)
-            self.values[name][number, : len(curve)] = curve
+            self._room(name, curve.shape[1:])[number, : len(curve)] = curve
+
+    def _room(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Return the values of a name, each of a shape at each time; those not yet known are not a
+        number.
+        """
+        if name not in self.values:
+            self.values[name] = np.full((self.status.size, self.alpha.size, *shape), np.nan)
+        return self.values[name]
 
     def end_lanes(self, rows: np.ndarray, found: LaneResults) -> None:
         """Store how runs in lanes ended."""
-        evaluations = found.evaluations
-        self.status[rows] = [run.cause for run in found.runs]
-        self.alpha_end[rows] = [run.last_alpha for run in found.runs]
-        self.error_sum[rows] = [run.error_sum for run in found.runs]
-        self.steps[rows] = [run.steps for run in found.runs]
+        ended, evaluations = found.ended, found.ended["evaluations"]
+        self.status[rows] = [REASONS[code] for code in ended["code"].tolist()]
+        self.alpha_end[rows] = ended["alpha"]
+        self.error_sum[rows] = ended["error_sum"]
+        self.steps[rows] = ended["accepted"]
         self.rhs_evaluations[rows] = evaluations
         share = evaluations / max(1, int(evaluations.sum()))
         self.wall_seconds[rows] = found.seconds * share
@@ -123,10 +128,7 @@ class Chunk:
         rows = np.array(numbers)
         state = flows[0].state
         K, M, L = state.K, state.M, state.L
-        missing = np.arange(self.alpha.size) >= found.reached[:, None]
-        flat = found.states
-        flat[missing] = np.nan
-        students, cross, v = split_flat(flat[..., : state_size(K, M, L)], K, M, L)
+        students, cross, v = split_flat(found.states[..., : state_size(K, M, L)], K, M, L)
         variance = np.array([flow.state.weight * flow.state.eigenvalue for flow in flows])
         weight = np.array([flow.state.weight for flow in flows])
         self.Q[rows] = np.einsum("nalij,nl->naij", students, variance)
@@ -134,10 +136,9 @@ class Chunk:
         self.v[rows] = v
         self.T[rows] = [flow.state.T for flow in flows]
         self.generalization_error[rows] = found.errors
+        for name, values in found.further.items():
+            self._room(name, values.shape[2:])[rows] = values
         self.end_lanes(rows, found)
-        for number, flow, run in zip(numbers, flows, found.runs, strict=True):
-            if flow.study.rule_keys:
-                self.put(number, flow.further(run))
 
 
 def empty_chunk(points: Sequence[Study]) -> Chunk:

@@ -15,7 +15,6 @@ from symderiv.integrate.ensemble.lane_run import (
     run_in_lanes,
     steps_together,
     width_for,
-    with_fast_errors,
 )
 from symderiv.integrate.flows.lanes import LaneResults
 from symderiv.integrate.flows.study_flow import Flow
@@ -23,6 +22,7 @@ from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.solving import flow_of, rule_of_study, solve, solver_module
 from symderiv.problem.initial import Initial, check_equations, initial
 from symderiv.problem.study import Study
+from symderiv.problem.timetable import heads
 from symderiv.storage.kernels import Kernel
 from symderiv.storage.study_kernel import activation_tolerance
 
@@ -42,7 +42,7 @@ def group_points(points: Iterable[Study]) -> list[list[int]]:
 
 
 def _shared(study: Study) -> Hashable:
-    """Return the key of a chunk: sizes, activations, times, tolerance and rule of a study."""
+    """Return the key of a chunk: sizes, activations, times, tolerance, rule, heads."""
     rule: Hashable = None
     try:
         if study.rule_keys:
@@ -58,6 +58,7 @@ def _shared(study: Study) -> Hashable:
         activation_tolerance(study.time.relative_tolerance),
         study.rule_keys,
         rule,
+        tuple(heads(study).items()),
     )
 
 
@@ -99,7 +100,10 @@ def integrate_chunk(
     lanes: dict[Hashable, list[tuple[int, Flow]]] = {}
     single: list[tuple[int, Study, Initial, Kernel]] = []
     kernel: Kernel | None = None
-    for number, study in enumerate(points):
+    # behind the first runs of one seed come one after the other, since the last starts are kept
+    order = sorted(range(1, len(points)), key=lambda each: points[each].initial.seed)
+    for number in (0, *order):
+        study = points[number]
         try:
             start = initial(study) if starts is None else starts[number]
             check_equations(start)
@@ -111,23 +115,18 @@ def integrate_chunk(
             told.ended(1)
             continue
         if flow is not None and steps_together(flow):
-            lanes.setdefault((type(flow), flow.begin.size), []).append((number, flow))
+            lanes.setdefault((type(flow), flow.state.L, flow.size), []).append((number, flow))
         else:
             single.append((number, study, start, kernel))
     for flows in lanes.values():
-        width, fast = _together(flows)
+        made = [flow for _, flow in flows]
+        type(made[0]).prepare(made)
+        width = width_for(made)
         how = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
-        if not through_lanes(chunk, fast, how, chunk.add_lanes, told, check == "auto"):
+        if not through_lanes(chunk, flows, how, chunk.add_lanes, told, check == "auto"):
             return chunk
     run_singly(chunk, single, workers, max_steps, lambda: told.ended(1), check == "auto")
     return chunk
-
-
-def _together(flows: Sequence[tuple[int, Flow]]) -> tuple[int, list[tuple[int, Flow]]]:
-    """Return the number of runs at a time on each thread, and the flows with their fast errors."""
-    numbers, made = zip(*flows, strict=True)
-    width = width_for(made)
-    return width, [*zip(numbers, with_fast_errors(made, width), strict=True)]
 
 
 def through_lanes(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from symderiv.integrate.flows.courses import PiecewiseRun, Walk
-from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
+from symderiv.foundation.limits import check_memory
+from symderiv.integrate.flows.courses import Course, Law, PiecewiseRun, Span
 from symderiv.integrate.flows.lanes import LaneResults, Told, integrate_lanes
 from symderiv.integrate.flows.run_errors import Worse
+from symderiv.integrate.steppers.walk import DONE, INTERRUPTED, Runs, runs_of
 
 # Steps keep a tenth of the tolerance: their errors add up, and only their mean is controlled.
 _TIGHTER = 10.0
+# What the pieces of a run add up to.
+_SUMS = ("accepted", "rejected", "evaluations", "between", "error_sum")
 
 
 @dataclass(frozen=True)
@@ -29,62 +32,104 @@ class LaneStart:
     looser: float = 1.0
     between: Sequence[float] | None = None
 
-    def integrate(
-        self,
-        runs: Sequence[PiecewiseRun],
-        problems: Sequence[FlatProblem],
-        between: Sequence[float],
-    ) -> LaneResults:
-        """Integrate one piece of each run; states have one size, and times are the same."""
-        return integrate_lanes(
-            self.right_hand_side,
-            problems,
-            np.column_stack([[_tolerances(run, self.looser) for run in runs], between]),
-            width=self.width,
-            threads=self.threads,
-            max_steps=self.max_steps,
-            progress=self.progress,
-        )
-
     def walked(self, runs: Sequence[PiecewiseRun]) -> LaneResults:
-        """Integrate runs piece by piece, those together whose next pieces have the same times.
+        """Integrate runs with the same times, those together whose courses are alike.
 
         Each piece must have a single law.
+
+        Raises:
+            InputError: the states at all times do not fit into memory.
         """
-        walks: dict[int, tuple[Walk, FlatProblem]] = {}
-        for number, run in enumerate(runs):
-            course = replace(run.course, modes=lambda *_: None)  # steps are explicit
-            walking = course.walk(run.goal.alpha, self.right_hand_side)
-            walks[number] = walking, next(walking)[0]
-        whole: dict[int, FlatResult] = {}
-        seconds, ended = 0.0, self.progress
-        left = list(self.between or [math.inf] * len(runs))
-        while walks:
-            groups: dict[tuple[int, bytes], list[int]] = {}
-            for number, (_, piece) in walks.items():
-                groups.setdefault((piece.state.size, piece.asked.tobytes()), []).append(number)
-            alone = len(groups) == 1 and len(runs[0].course.pieces) == 1
-            for numbers in groups.values():
-                start = self if alone else replace(self, progress=None)
-                ended_together = start.integrate(
-                    [runs[number] for number in numbers],
-                    [walks[number][1] for number in numbers],
-                    [left[number] for number in numbers],
-                )
-                if alone:
-                    return ended_together
-                seconds += ended_together.seconds
-                for place, number in enumerate(numbers):
-                    walking = walks.pop(number)[0]
-                    left[number] -= ended_together.runs[place].between
-                    try:
-                        walks[number] = walking, walking.send(ended_together.runs[place])[0]
-                    except StopIteration as end:
-                        whole[number] = end.value
-                if ended is not None:
-                    ended(len(whole))
-        results = [whole[number] for number in range(len(runs))]
-        return LaneResults.of(results, runs[0].goal.alpha.size, seconds)
+        courses, asked = [run.course for run in runs], runs[0].goal.alpha
+        n, size, words = len(runs), courses[0].begin.size, f"{len(runs)} runs with {asked.size}"
+        check_memory(8.0 * n * size * (2 * asked.size + 4), f"{words} points", argument="points")
+        whole, seconds, ended = LaneResults.not_begun(n, asked.size, size), 0.0, 0
+        whole.last[:] = [course.begin for course in courses]
+        limits = np.array([[*_tolerances(run, self.looser), math.inf] for run in runs])
+        limits[:, 3] = math.inf if self.between is None else self.between
+        for members in alike(courses):
+            group = _Together([courses[number] for number in members], members, limits, whole)
+            seconds += self._walk(group, asked, ended)
+            ended += members.size
+            if np.any(whole.ended["code"][members] == INTERRUPTED):
+                break
+        return replace(whole, seconds=seconds)
+
+    def _walk(self, group: _Together, asked: np.ndarray, ended: int) -> float:
+        """Integrate runs that are alike piece by piece; return the seconds that took."""
+        spans, progress, seconds = [*group.courses[0].spans(asked)], self.progress, 0.0
+        going, filled = np.arange(group.members.size), 0
+        for span in spans:
+            law, runs = group.begun(span, going)
+            told = None
+            if progress is not None and span is spans[-1]:
+                told = lambda more: progress(ended + more)  # noqa: E731
+            seconds += integrate_lanes(
+                self.right_hand_side,
+                runs,
+                width=self.width,
+                threads=min(self.threads, -(-going.size // self.width)),
+                max_steps=self.max_steps,
+                progress=told,
+            )
+            group.take(span, going, law, runs, filled)
+            going, filled = going[runs.ended["code"] == DONE], filled + span.wanted
+            if not going.size:
+                break
+        return seconds
+
+
+@dataclass(frozen=True)
+class _Together:
+    """Runs whose courses are alike.
+
+    Attributes:
+        courses: Their courses.
+        members: Which of all runs they are.
+        limits: The tolerances of all runs, see :class:`~symderiv.integrate.steppers.walk.Runs`;
+            evaluations between steps are counted off.
+        whole: The results of all runs, filled piece by piece.
+    """
+
+    courses: Sequence[Course]
+    members: np.ndarray
+    limits: np.ndarray
+    whole: LaneResults
+
+    def begun(self, span: Span, going: np.ndarray) -> tuple[Law, Runs]:
+        """Return the law of a piece for the runs that reach it, and how they begin."""
+        course, rows = self.courses[0], self.members[going]
+        law = Law.together([self.courses[one].pieces[span.number].laws[0] for one in going])
+        if course.clock is not None:
+            law.constants[:, course.clock] = span.begin * (course.step or 1.0)
+        states = np.ascontiguousarray(law.into(self.whole.last[rows, None])[:, 0])
+        times = span.stops - span.begin
+        return law, runs_of(states, law.constants, self.limits[rows], times, course.sizes)
+
+    def take(self, span: Span, going: np.ndarray, law: Law, runs: Runs, filled: int) -> None:
+        """Add a piece that was integrated; ``filled`` are the results in front of it."""
+        rows, ended, found = self.members[going], self.whole.ended, runs.ended
+        before, stop = self.whole.last[rows, None], filled + span.wanted
+        self.whole.states[rows, filled:stop] = law.back(runs.results, before)[:, : span.wanted]
+        self.whole.last[rows] = law.back(runs.last[:, None], before)[:, 0]
+        self.limits[rows, 3] -= found["between"]
+        for name in _SUMS:
+            ended[name][rows] += found[name]
+        ended["results"][rows] = filled + np.minimum(found["results"], span.wanted)
+        ended["alpha"][rows] = span.begin * (self.courses[0].step or 1.0) + found["alpha"]
+        ended["code"][rows] = found["code"]
+
+
+def alike(courses: Sequence[Course]) -> list[np.ndarray]:
+    """Return the numbers of courses in groups with the same cuts, of pieces whose laws see the
+    same entries of the state, with factors or without.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    for number, course in enumerate(courses):
+        laws = [piece.laws[0] for piece in course.pieces]
+        seen = [(law.places is None or law.places.tobytes(), law.scale is None) for law in laws]
+        groups.setdefault((course.cuts, *seen), []).append(number)
+    return [np.array(numbers) for numbers in groups.values()]
 
 
 def step_tolerance(flow: PiecewiseRun) -> float:

@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 
 from symderiv.compiled_code.code_cache import kept_code
-from symderiv.integrate.ensemble.lane_pieces import LaneStart
+from symderiv.integrate.ensemble.lane_pieces import LaneStart, alike
+from symderiv.integrate.flows.courses import Law
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, Told
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.phases import PhasedFlow
@@ -31,7 +32,7 @@ def steps_together(flow: Flow) -> bool:
         (type(flow) in (Flow, RuleFlow) or (type(flow) is PhasedFlow and flow.is_constant))
         and study.time.method != "implicit"
         and not compressed
-        and flow.begin.size <= LARGEST_STATE
+        and flow.size <= LARGEST_STATE
     )
 
 
@@ -74,12 +75,9 @@ def run_in_lanes(
     Raises:
         InputError: the states at all times do not fit into memory.
     """
-    first = flows[0]
-    threads = min(threads, -(-len(flows) // width))
-    rhs = _right_hand_side(first, width)
+    rhs = _right_hand_side(flows[0], width)
     given = LaneStart(width, rhs, threads, max_steps, progress, looser, between)
-    results = given.walked(flows)
-    return replace(results, errors=_errors(flows, results, width))
+    return _observed(flows, given.walked(flows), width)
 
 
 def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
@@ -91,39 +89,41 @@ def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
     return flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
 
 
-def with_fast_errors(flows: Sequence[Flow], width: int) -> list[Flow]:
-    """Return the flows, those of rules with generalisation errors of many states at once."""
-    if width == 1:
-        return list(flows)
-    observed = partial(_observed, flows[0])
-    return [each.observing(observed) if isinstance(each, RuleFlow) else each for each in flows]
+def _observed(flows: Sequence[Flow], found: LaneResults, width: int) -> LaneResults:
+    """Return results with the generalisation errors, and with what else is observed along runs.
+
+    What a run did not reach is not a number.
+    """
+    alpha, kind = flows[0].goal.alpha, type(flows[0])
+    found.states[np.arange(alpha.size) >= found.reached[:, None]] = np.nan
+    for members in alike([flow.course for flow in flows]):
+        some = [flows[number] for number in members]
+        numbers = np.array([some[0].course.number_at(float(time)) for time in alpha])
+        for number in range(len(some[0].pieces)):
+            here = np.flatnonzero(numbers == number)
+            law = Law.together([flow.pieces[number].laws[0] for flow in some])
+            inside = law.into(found.states[members[:, None], here])
+            found.errors[members[:, None], here] = _errors(some, width, inside, law.constants)
+    errors = partial(_errors, flows, width)
+    return replace(found, further=kind.further_of(flows, found.states, errors))
 
 
-def _observed(flow: Flow, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
-    """Return the generalisation errors of states (P, S) of one run with its constants."""
-    reached = np.array([len(states)])
-    rows = np.ascontiguousarray(states)[None]
-    errors: np.ndarray = _averages(flow, rows, constants[None], reached)[0]
-    return errors
+def _errors(
+    flows: Sequence[Flow], width: int, states: np.ndarray, constants: np.ndarray
+) -> np.ndarray:
+    """Return the generalisation errors of states (n, A, S) of runs with constants (n, P); not a
+    number where states are none.
+    """
+    states = np.ascontiguousarray(states)
+    reached = np.count_nonzero(~np.isnan(states).any(axis=-1), axis=1)
+    if width > 1:
+        from symderiv.integrate.ensemble.lane_observables import averages  # it compiles
 
-
-def _averages(flow: Flow, *runs: np.ndarray) -> np.ndarray:
-    from symderiv.integrate.ensemble.lane_observables import averages  # here, because it compiles
-
-    return averages(flow.kernel.lanes, (flow.state.K, flow.state.M), flow.sizes, *runs)
-
-
-def _errors(flows: Sequence[Flow], found: LaneResults, width: int) -> np.ndarray:
-    """Return the generalisation errors of runs, shape (n, A)."""
-    if width > 1 and all(len(flow.pieces) == 1 == len(flow.pieces[0].laws) for flow in flows):
-        laws = [flow.pieces[0].laws[0] for flow in flows]
-        states = found.states
-        if any(law.places is not None or law.scale is not None for law in laws):
-            states = np.array([law.into(each) for law, each in zip(laws, states, strict=True)])
-        constants = np.array([law.constants for law in laws])
-        return _averages(flows[0], np.ascontiguousarray(states), constants, found.reached)
-    errors = np.full(found.states.shape[:2], np.nan)
-    for number, (flow, run) in enumerate(zip(flows, found.runs, strict=True)):
-        if run.reached:
-            errors[number, : run.reached] = flow.errors(run)
+        first = flows[0]
+        units = first.state.K, first.state.M
+        return averages(first.kernel.lanes, units, first.sizes, states, constants, reached)
+    errors = np.full(states.shape[:2], np.nan)
+    for number, (flow, count) in enumerate(zip(flows, reached, strict=True)):
+        if count:
+            errors[number, :count] = flow.errors_at(states[number, :count], constants[number])
     return errors

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -51,6 +51,12 @@ class Law(NamedTuple):
     places: np.ndarray | None = None
     scale: np.ndarray | None = None
 
+    @classmethod
+    def together(cls, laws: Sequence[Law]) -> Law:
+        """Return laws that see the same entries as one, of states (n, A, S)."""
+        scale = None if laws[0].scale is None else np.array([law.scale for law in laws])[:, None]
+        return cls(np.array([law.constants for law in laws]), 1.0, laws[0].places, scale)
+
     def into(self, states: np.ndarray) -> np.ndarray:
         """Return the entries of states (…, n) that the right-hand side sees, rescaled."""
         inside = states if self.places is None else states[..., self.places]
@@ -82,6 +88,22 @@ class Piece(NamedTuple):
     laws: tuple[Law, ...]
     formula: str | None = None
     factored: tuple[int, ...] = ()
+
+
+class Span(NamedTuple):
+    """A piece of a run as it is integrated; times are counted in steps if these are of order one.
+
+    Attributes:
+        number: The index of the piece.
+        begin: The time at which it begins.
+        stops: The times of its states, the last of which is its end.
+        wanted: The number of these that are results.
+    """
+
+    number: int
+    begin: float
+    stops: np.ndarray
+    wanted: int
 
 
 def _nothing(number: int) -> np.ndarray:
@@ -177,6 +199,23 @@ class Course:
             return piece.end
         return math.ceil(piece.end / self.step - 1e-9)
 
+    def spans(self, asked: np.ndarray, since: float = 0.0) -> Iterator[Span]:
+        """Yield the spans of a run that begins at a time, for results at ascending times α."""
+        times = np.rint(asked / self.step) if self.step else asked
+        now = round(since / self.step) if self.step else since
+        last, begun = float(times[-1]), False
+        for number, piece in enumerate(self.pieces):
+            whole = number == len(self.pieces) - 1
+            end = last if whole else min(last, self._end(piece))
+            if end <= now and (begun or end < last):
+                continue
+            wanted = times[(times > now) & (times <= end)]
+            if not begun:
+                wanted = np.concatenate([times[times == now], wanted])
+            ends = wanted.size > 0 and wanted[-1] == end
+            yield Span(number, now, wanted if ends else np.append(wanted, end), wanted.size)
+            now, begun = end, True
+
     def walk(
         self,
         asked: np.ndarray,
@@ -196,34 +235,26 @@ class Course:
             behind: A function from the index of a law to the numbers that follow its constants.
             further: Places of those of these numbers that a formula multiplies.
         """
-        unit = self.step or 1.0
-        times = np.rint(asked / unit) if self.step else asked
-        now, last = round(since / unit) if self.step else since, float(times[-1])
-        state, parts = self.begin if state is None else state, list[FlatResult]()
-        for number, piece in enumerate(self.pieces):
-            whole = number == len(self.pieces) - 1
-            end = last if whole else min(last, self._end(piece))
-            if end <= now and (parts or end < last):
-                continue
-            wanted = times[(times > now) & (times <= end)]
-            if not parts:
-                wanted = np.concatenate([times[times == now], wanted])
-            stops = wanted if wanted.size and wanted[-1] == end else np.append(wanted, end)
-            problem = self._problem(number, right_hand_side, state, now * unit, behind, further)
-            result = yield replace(problem, asked=stops - now), now * unit
-            rows, final = (
+        unit, parts = self.step or 1.0, list[FlatResult]()
+        state = self.begin if state is None else state
+        for span in self.spans(asked, since):
+            piece, now = self.pieces[span.number], span.begin
+            problem = self._problem(
+                span.number, right_hand_side, state, now * unit, behind, further
+            )
+            result = yield replace(problem, asked=span.stops - now), now * unit
+            rows, state = (
                 self._back(piece, each, state) for each in (result.results, result.last_state)
             )
             parts.append(
                 replace(
                     result,
-                    results=rows[: wanted.size],
-                    reached=min(len(rows), wanted.size),
-                    last_state=final,
+                    results=rows[: span.wanted],
+                    reached=min(len(rows), span.wanted),
+                    last_state=state,
                     last_alpha=now * unit + result.last_alpha,
                 )
             )
-            state, now = final, end
             if result.cause != "done":
                 break
         return _joined(parts)

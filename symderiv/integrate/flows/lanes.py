@@ -5,15 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from symderiv.foundation.limits import check_memory
-from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
+from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.steppers.run_code import stepper_for
-from symderiv.integrate.steppers.walk import ENDED, EXPLICIT, INTERRUPTED, STOP, memory_of, runs_of
+from symderiv.integrate.steppers.walk import (
+    ENDED,
+    EXPLICIT,
+    INTERRUPTED,
+    STOP,
+    WALK,
+    Runs,
+    memory_of,
+)
 
 #: Length of a state beyond which the stages of eight runs do not fit into the cache: lanes are 7
 #: times as fast at 80, 1.8 times at 800, 1.1 times at 1600 (two students and two teachers).
@@ -28,6 +36,17 @@ WIDTH = 8
 _POLL_SECONDS = 0.1
 # Steps of one call of the stepper: all runs are made at once, without slices.
 _ALL = 2**62
+# What a run's record says, and its name in the result of a single run.
+_NAMES = {
+    "results": "reached",
+    "alpha": "last_alpha",
+    "code": "code",
+    "accepted": "steps",
+    "rejected": "rejected",
+    "evaluations": "rhs_evaluations",
+    "between": "between",
+    "error_sum": "error_sum",
+}
 
 
 @dataclass(frozen=True)
@@ -35,101 +54,93 @@ class LaneResults:
     """Results of n runs.
 
     Args:
-        runs: how each of them ended, as the result of a single run.
         states: at the A times, shape (n, A, S); rows after the last time reached are undefined.
+        last: the states of the last accepted steps, shape (n, S).
+        ended: how each run ended, records of :data:`~symderiv.integrate.steppers.walk.WALK`.
         errors: the generalisation error, shape (n, A); NaN after the last time reached.
+        further: what else is observed along the runs, by name; shapes (n, A, …).
         seconds: the sum of the seconds of all threads.
     """
 
-    runs: Sequence[FlatResult]
     states: np.ndarray
+    last: np.ndarray
+    ended: np.ndarray
     errors: np.ndarray
     seconds: float
+    further: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def not_begun(cls, n: int, times: int, size: int) -> Self:
+        """Return the results of n runs that have not begun."""
+        ended = np.zeros(n, dtype=WALK)
+        ended["code"] = INTERRUPTED
+        states = np.empty((n, times, size))
+        return cls(states, np.empty((n, size)), ended, np.full((n, times), np.nan), 0.0)
 
     @classmethod
     def of(cls, runs: Sequence[FlatResult], times: int, seconds: float) -> Self:
         """Return results with ``times`` times made of single runs; their errors are unknown."""
-        states = np.zeros((len(runs), times, runs[0].last_state.size))
+        found = cls.not_begun(len(runs), times, runs[0].last_state.size)
         for number, run in enumerate(runs):
-            states[number, : run.reached] = run.results
-        return cls(runs, states, np.full(states.shape[:2], np.nan), seconds)
+            found.states[number, : run.reached] = run.results
+            found.last[number] = run.last_state
+            for name, own in _NAMES.items():
+                found.ended[name][number] = getattr(run, own)
+        return replace(found, seconds=seconds)
+
+    @cached_property
+    def runs(self) -> Sequence[FlatResult]:
+        """The results as those of single runs."""
+        columns = {own: self.ended[name].tolist() for name, own in _NAMES.items()}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [
+            FlatResult(results=states[: row["reached"]], last_state=last, **row)
+            for states, last, row in zip(self.states, self.last, rows, strict=True)
+        ]
 
     @property
     def reached(self) -> np.ndarray:
         """The number of times that each run reached, shape (n,)."""
-        return np.array([run.reached for run in self.runs])
-
-    @property
-    def evaluations(self) -> np.ndarray:
-        """The number of right-hand sides evaluated for each run, shape (n,)."""
-        return np.array([run.rhs_evaluations for run in self.runs])
+        return np.ascontiguousarray(self.ended["results"])
 
     @property
     def interrupted(self) -> bool:
         """True if any run was stopped from the keyboard."""
-        return any(run.code == INTERRUPTED for run in self.runs)
+        return bool(np.any(self.ended["code"] == INTERRUPTED))
 
 
 def integrate_lanes(
     right_hand_side: Callable[..., None],
-    problems: Sequence[FlatProblem],
-    tolerances: np.ndarray,
+    runs: Runs,
     *,
     width: int,
     threads: int,
     max_steps: int = 100_000_000,
     progress: Told | None = None,
-) -> LaneResults:
-    """Integrate n problems of one module; the generalisation errors are left as NaN.
+) -> float:
+    """Integrate n runs of one module; return the sum of the seconds of all threads.
 
     Args:
         right_hand_side: the right-hand side, compiled for the sizes: of a lane module if ``width``
             is 8, of an ordinary one if it is 1.
-        problems: problems with states of one size and the same times.
-        tolerances: see :class:`~symderiv.integrate.steppers.walk.Runs`; shape (n, 4).
+        runs: how they begin; how they end is written there.
         width, threads: runs at a time on each thread, 8 or 1, and the number of threads.
         max_steps: steps of a run, accepted and rejected.
         progress: called with the number of runs that have ended about ten times a second.
-
-    Raises:
-        InputError: the states at all times do not fit into memory.
     """
-    asked, sizes = np.ascontiguousarray(problems[0].asked, dtype=float), problems[0].sizes
-    n, size = len(problems), problems[0].state.size
-    check_memory(
-        8.0 * n * size * (asked.size + 2), f"{n} runs with {asked.size} points", argument="points"
-    )
-    starts = np.array([each.state for each in problems])
-    constants = np.array([each.parameters for each in problems])
-    runs = runs_of(starts, constants, tolerances, asked, sizes)
     advance, right_hand_side = stepper_for(right_hand_side, EXPLICIT, width)
     assert advance is not None  # code without its compiler comes with the stepper's
-    seconds = [0.0] * threads
+    (size, constants), seconds = (runs.starts.shape[1], runs.constants.shape[1]), [0.0] * threads
 
     def work(thread: int) -> None:
         started = time.perf_counter()
-        memory = memory_of(width, size, constants.shape[1], int(sizes[0] + sizes[1]))
+        memory = memory_of(width, size, constants, int(runs.sizes[0] + runs.sizes[1]))
         advance(right_hand_side, runs, memory, _ALL, max_steps)
         seconds[thread] = time.perf_counter() - started
 
     with ThreadPoolExecutor(threads) as pool:
         _watched([pool.submit(work, thread) for thread in range(threads)], runs.queue, progress)
-    ended = [
-        FlatResult(
-            results=states[: end["results"]],
-            reached=int(end["results"]),
-            last_alpha=float(end["alpha"]),
-            last_state=last,
-            code=int(end["code"]),
-            steps=int(end["accepted"]),
-            rejected=int(end["rejected"]),
-            rhs_evaluations=int(end["evaluations"]),
-            between=int(end["between"]),
-            error_sum=float(end["error_sum"]),
-        )
-        for states, last, end in zip(runs.results, runs.last, runs.ended, strict=True)
-    ]
-    return LaneResults(ended, runs.results, np.full((n, asked.size), np.nan), sum(seconds))
+    return sum(seconds)
 
 
 def _watched(working: Sequence[Future[None]], queue: np.ndarray, progress: Told | None) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from symderiv_kernels.layout import LAYOUT
@@ -19,7 +19,7 @@ from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import modes_of_layout
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
-from symderiv.problem.flat_layout import fields_of, pack_parameters, sizes_of
+from symderiv.problem.flat_layout import fields_of, pack_parameters, pack_state, sizes_of
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
 from symderiv.storage.checkpoint import Checkpoint
@@ -27,6 +27,13 @@ from symderiv.storage.kernels import Kernel
 
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
+
+_RATES = (
+    *("learning_rate", "second_layer_learning_rate", "weight_decay"),
+    *("second_layer_weight_decay", "label_noise", "full_order"),
+)
+#: A function from states (n, A, S) and constants (n, P) of runs to generalisation errors (n, A).
+ErrorsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -83,8 +90,18 @@ class Flow(PiecewiseRun):
 
     def packing(self, vector: str) -> Packing:
         """Return how the module packs ``"state"`` or ``"parameters"``."""
+        return self.packings[vector]
+
+    @cached_property
+    def packings(self) -> dict[str, Packing]:
+        """The packings of the module's vectors, ``"state"`` and ``"parameters"``."""
         named = {"K": self.state.K, "M": self.state.M, "L": self.state.L}
-        return Packing.of(self.layout, vector, **named)
+        return {each: Packing.of(self.layout, each, **named) for each in ("state", "parameters")}
+
+    @property
+    def size(self) -> int:
+        """The length of the flat state."""
+        return self.packing("state").size
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -93,12 +110,39 @@ class Flow(PiecewiseRun):
     @cached_property
     def parameters(self) -> np.ndarray:
         """The constants of the run."""
-        return flat_parameters(self.study, self.state)
+        constants: np.ndarray = self.constants_of([self])[0]
+        return constants
 
     @cached_property
     def begin(self) -> np.ndarray:
         """The flat state at alpha = 0."""
-        return self.state.flat()
+        begin: np.ndarray = self.begun([self])[0]
+        return begin
+
+    @classmethod
+    def begun(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the flat states at alpha = 0 of flows of one module and size, shape (n, S)."""
+        states = [flow.state for flow in flows]
+        return pack_state(
+            np.array([state.student_overlap for state in states]),
+            np.array([state.cross_overlap for state in states]),
+            np.array([state.student_weights for state in states]),
+        )
+
+    @classmethod
+    def constants_of(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the constants of flows of one module and size, shape (n, P)."""
+        return _flat_constants([flow.study for flow in flows], [flow.state for flow in flows])
+
+    @classmethod
+    def prepare(cls, flows: Sequence[Self]) -> None:
+        """Let flows of one module and size know their starts and constants, made all at once."""
+        shared = {name: getattr(flows[0], name) for name in ("packings", "sizes")}
+        for flow in flows:
+            vars(flow).update(shared)
+        for name, rows in (("begin", cls.begun(flows)), ("parameters", cls.constants_of(flows))):
+            for flow, row in zip(flows, rows, strict=True):
+                vars(flow)[name] = row
 
     def mean_warnings(self, trajectory: Trajectory) -> list[str]:
         """Return warnings about means whose errors depend on the run."""
@@ -166,24 +210,53 @@ class Flow(PiecewiseRun):
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return further arrays at every row of a result, by their names in ``RUN.nc``."""
+
+        def errors(states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+            return self.errors_at(np.ascontiguousarray(states[0]), constants[0])[None]
+
+        found = self.further_of([self], result.results[None], errors)
+        return {name: each[0] for name, each in found.items()}
+
+    @classmethod
+    def further_of(
+        cls, flows: Sequence[Self], states: np.ndarray, errors: ErrorsOf
+    ) -> dict[str, np.ndarray]:
+        """Return further arrays along runs of one module, by name; shapes (n, A, …).
+
+        Args:
+            flows: The runs.
+            states: Their states at the same times, shape (n, A, S), with NaN in rows that were not
+                reached.
+            errors: The function from such states and constants (n, P) to generalisation errors.
+        """
+        del flows, states, errors
         return {}
 
 
 def flat_parameters(study: Study, state: State) -> np.ndarray:
     """Return the constants of a run in the layout of the generated modules."""
-    training = study.training
+    constants: np.ndarray = _flat_constants([study], [state])[0]
+    return constants
+
+
+def _flat_constants(studies: Sequence[Study], states: Sequence[State]) -> np.ndarray:
+    """Return the constants of runs with states of one size, shape (n, P)."""
+    own = [
+        (
+            study.training.learning_rate,
+            study.second_layer_learning_rate,
+            study.training.weight_decay,
+            study.second_layer_weight_decay,
+            study.training.label_noise,
+            1.0 if study.training.order == "full" else 0.0,
+        )
+        for study in studies
+    ]
     return pack_parameters(
-        state.eigenvalue,
-        state.weight,
-        state.teacher_overlap,
-        state.teacher_covariance,
-        state.teacher_weights,
-        {
-            "learning_rate": training.learning_rate,
-            "second_layer_learning_rate": study.second_layer_learning_rate,
-            "weight_decay": training.weight_decay,
-            "second_layer_weight_decay": study.second_layer_weight_decay,
-            "label_noise": training.label_noise,
-            "full_order": 1.0 if training.order == "full" else 0.0,
-        },
+        np.array([state.eigenvalue for state in states]),
+        np.array([state.weight for state in states]),
+        np.array([state.teacher_overlap for state in states]),
+        np.array([state.teacher_covariance for state in states]),
+        np.array([state.teacher_weights for state in states]),
+        dict(zip(_RATES, np.array(own).T, strict=True)),
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Self
 
 import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows.components import OtherInputs, inputs_of_tasks
 from symderiv.integrate.flows.courses import Law, Piece
-from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.study_flow import ErrorsOf
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.keys.study_tables import LEARNING_RATES, Training
 from symderiv.problem.initial import Initial
@@ -55,21 +56,27 @@ class PhasedFlow(RuleFlow):
         """The inputs of tasks that have their own, by the number of the task."""
         return inputs_of_tasks(self.study, self.state)
 
-    @cached_property
-    def begin(self) -> np.ndarray:
-        """The flat state at alpha = 0; all heads have the same initial weights."""
-        others = max(self.heads.values(), default=0)
-        return np.concatenate([super().begin, np.tile(self.state.student_weights, others)])
+    @classmethod
+    def begun(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the flat states at alpha = 0; all heads have the same initial weights."""
+        plain, weights = super().begun(flows), [flow.state.student_weights for flow in flows]
+        return np.hstack([plain, *[weights] * max(flows[0].heads.values(), default=0)])
 
-    @cached_property
-    def parameters(self) -> np.ndarray:
-        """The constants; small batches and heavy-ball momentum enter as changed rates."""
-        constants: np.ndarray = super().parameters.copy()
-        fields = self.packing("parameters").views(constants)
-        in_updates = getattr(self.kernel.module, "IN_UPDATES", "").split()
-        for name, factor in equivalent_factors(self.study, in_updates).items():
-            if name in fields:
-                fields[name][...] *= factor
+    @property
+    def size(self) -> int:
+        """The length of the flat state, with the output weights of all heads."""
+        return super().size + self.state.K * max(self.heads.values(), default=0)
+
+    @classmethod
+    def constants_of(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the constants; small batches and heavy-ball momentum enter as changed rates."""
+        constants = super().constants_of(flows)
+        fields = flows[0].packing("parameters").views(constants)
+        in_updates = getattr(flows[0].kernel.module, "IN_UPDATES", "").split()
+        factors = [equivalent_factors(flow.study, in_updates) for flow in flows]
+        for name in set().union(*factors) & fields.keys():
+            own = np.array([each.get(name, 1.0) for each in factors])
+            fields[name][...] *= own.reshape(-1, *[1] * (fields[name].ndim - 1))
         return constants
 
     @property
@@ -80,12 +87,16 @@ class PhasedFlow(RuleFlow):
     def is_constant(self) -> bool:
         """True if nothing changes within phases: one task is taught, at constant rates."""
         return not self.step and all(
-            len(piece.laws) == 1 and piece.formula is None for piece in self.pieces
+            len(phase.shares) <= 1 and not isinstance(phase.rate, str) for phase in self._phases
         )
 
     @cached_property
+    def _phases(self) -> tuple[Phase, ...]:
+        return timetable(self.study)
+
+    @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        return tuple(self._piece(phase) for phase in timetable(self.study))
+        return tuple(self._piece(phase) for phase in self._phases)
 
     def _piece(self, phase: Phase) -> Piece:
         places = self.packing("parameters").slices
@@ -97,6 +108,10 @@ class PhasedFlow(RuleFlow):
         alone = len(phase.shares) == 1
         laws = [self._law(base, number, share, alone) for number, share in phase.shares]
         return Piece(phase.begin, phase.end, tuple(laws) or (Law(base),), formula, tuple(rates))
+
+    def task_law(self, number: int) -> Law:
+        """Return the law of a task at the rates of the study."""
+        return self._law(self.parameters, number, 1.0, True)
 
     def _law(self, base: np.ndarray, number: int, share: float, alone: bool) -> Law:
         """Return the law of a task, with its head and its teacher's weights in the usual places.
@@ -119,31 +134,29 @@ class PhasedFlow(RuleFlow):
             constants, scale = own.constants, own.scale
         return Law(constants, share, places, scale)
 
-    def task_errors(self, result: FlatResult) -> np.ndarray:
-        """Return the generalisation errors on all tasks at every row, shape (P, tasks)."""
-        laws = (self._law(self.parameters, n, 1.0, True) for n in numbered_tasks(self.study))
-        seen = ((np.ascontiguousarray(law.into(result.results)), law.constants) for law in laws)
-        return np.array([self.errors_at(*each) for each in seen]).T
-
-    def further(self, result: FlatResult) -> dict[str, np.ndarray]:
+    @classmethod
+    def further_of(
+        cls, flows: Sequence[Self], states: np.ndarray, errors: ErrorsOf
+    ) -> dict[str, np.ndarray]:
         """Return what the rule adds, errors on all tasks and output weights of all heads."""
-        further = super().further(
-            replace(result, results=result.results[:, : self.packing("state").size])
-        )
-        scale = _rate_factors(self.study.training).get("velocity", 1.0)
-        for name in further:
+        packing, lead = flows[0].packing("state"), states.shape[:2]
+        further = super().further_of(flows, states[..., : packing.size], errors)
+        scales = [_rate_factors(flow.study.training).get("velocity", 1.0) for flow in flows]
+        for name, values in further.items():
             if name in ("P", "C") or name.startswith("U."):
-                further[name] *= scale
+                values *= np.reshape(scales, (-1, *[1] * (values.ndim - 1)))
             elif name == "W":
-                further[name] *= scale**2
-        if self.study.task:
-            others = result.results[:, self.packing("state").size :]
-            first = result.results[:, self.packing("state").slices["v"]]
-            count = len(result.results)
-            further["task_error"] = self.task_errors(result).reshape(count, -1)
-            further["heads"] = np.concatenate([first, others], axis=1).reshape(
-                count, -1, self.state.K
-            )
+                values *= np.reshape(scales, (-1, *[1] * (values.ndim - 1))) ** 2
+        if flows[0].study.task:
+            others, first = states[..., packing.size :], states[..., packing.slices["v"]]
+            taught = []
+            for number in numbered_tasks(flows[0].study):
+                laws = [flow.task_law(number) for flow in flows]
+                seen = [law.into(rows) for law, rows in zip(laws, states, strict=True)]
+                taught.append(errors(np.array(seen), np.array([law.constants for law in laws])))
+            further["task_error"] = np.stack(taught, axis=-1)
+            heads = np.concatenate([first, others], axis=-1)
+            further["heads"] = heads.reshape(*lead, -1, flows[0].state.K)
         return further
 
 

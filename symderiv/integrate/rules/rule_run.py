@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from copy import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from symderiv.foundation.packing import families_of, order_name
+from symderiv.foundation.packing import Packing, families_of, order_name
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
-from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.study_flow import ErrorsOf, Flow
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.problem.rule_of import StudyRule
 
 _BIASES = "teacher_biases", "student_biases"
-#: A function from states (P, S) and constants to generalisation errors.
-Observed = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 _PLAIN = StudyRule(LearningRule())
 _DRAWN = ("label_flip", "keep", "evaluation_scale")
@@ -68,6 +65,25 @@ def begun_overlaps(
     return overlaps
 
 
+def _extended(
+    packing: Packing, plain: np.ndarray
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return vectors that begin with those of plain descent, shape (n, size), with views of their
+    fields: those of plain descent, and those that the rule adds.
+    """
+    flat, count = np.zeros((len(plain), packing.size)), plain.shape[1]
+    flat[:, :count] = plain
+    views = packing.views(flat)
+    added = {name: views.pop(name) for name, at in packing.slices.items() if at.start >= count}
+    return flat, views, added
+
+
+def _fill(field: np.ndarray, values: Sequence[float | np.ndarray]) -> None:
+    """Write the values of n runs into their fields; numbers fill whole arrays."""
+    given = np.array(values)
+    field[...] = given.reshape(*given.shape, *[1] * (field.ndim - given.ndim))
+
+
 @dataclass(frozen=True)
 class RuleFlow(Flow):
     """The flow of a study's learning rule from an initial state.
@@ -77,8 +93,6 @@ class RuleFlow(Flow):
     """
 
     rule: StudyRule = _PLAIN
-    #: Computes the errors of many states at once; None computes them one after the other.
-    observed: Observed | None = None
 
     @property
     def layout(self) -> Mapping[str, Any]:
@@ -98,32 +112,24 @@ class RuleFlow(Flow):
         largest = [np.max(np.abs(self.rule.parameters.get(name, 0.0))) for name in named]
         return float(max(largest))
 
-    @cached_property
-    def parameters(self) -> np.ndarray:
-        """The constants of plain descent, followed by those of the rule."""
-        return self._extended("parameters", super().parameters, self.rule.parameters)
+    @classmethod
+    def constants_of(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the constants of plain descent, followed by those of the rule."""
+        flat, _, added = _extended(flows[0].packing("parameters"), super().constants_of(flows))
+        for name, field in added.items():
+            _fill(field, [flow.rule.parameters[name] for flow in flows])
+        return flat
 
-    @cached_property
-    def begin(self) -> np.ndarray:
-        """The flat state at alpha = 0, followed by what the rule adds to it."""
-        students, teachers = (
-            np.moveaxis(each, 0, -1)
-            for each in (self.state.student_overlap, self.state.cross_overlap)
-        )
-        known = {**begun_overlaps(students, teachers, self.layout["state"]), **self.rule.state}
-        return self._extended("state", self.state.flat(), known)
-
-    def _extended(
-        self, vector: str, plain: np.ndarray, added: Mapping[str, float | np.ndarray]
-    ) -> np.ndarray:
-        """Return a flat vector of plain descent, followed by the fields that the rule adds."""
-        packing = self.packing(vector)
-        flat = np.zeros(packing.size)
-        flat[: plain.size] = plain
-        views = packing.views(flat)
-        for name, place in packing.slices.items():
-            if place.start >= plain.size:
-                views[name][...] = added[name]
+    @classmethod
+    def begun(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the flat states at alpha = 0, followed by what the rule adds to them."""
+        flat, plain, added = _extended(flows[0].packing("state"), super().begun(flows))
+        overlaps = begun_overlaps(plain["student_overlap"], plain["cross_overlap"], added)
+        for name, field in added.items():
+            if name in overlaps and name not in flows[0].rule.state:
+                field[...] = overlaps[name]
+            else:
+                _fill(field, [flow.rule.state[name] for flow in flows])
         return flat
 
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes:
@@ -143,16 +149,8 @@ class RuleFlow(Flow):
             moments=rule.normalise == "sphere",
         )  # fmt: skip
 
-    def observing(self, observed: Observed) -> RuleFlow:
-        """Return this flow with other means of errors; what was computed of it is kept."""
-        twin = copy(self)
-        object.__setattr__(twin, "observed", observed)
-        return twin
-
     def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Return the generalisation errors of flat states, shape (P, S)."""
-        if self.observed is not None and len(states):
-            return self.observed(states, parameters)
         return np.array([self.error_at(row, parameters) for row in states])
 
     def error_at(self, state: np.ndarray, parameters: np.ndarray) -> float:
@@ -162,18 +160,26 @@ class RuleFlow(Flow):
         error = self.kernel.module.flat_observables(state, self.sizes, parameters, Q, R)
         return float(error)
 
-    def further(self, result: FlatResult) -> dict[str, np.ndarray]:
-        """Return the rule's own arrays at every row; overlaps of velocities as covariances."""
-        fields = self.packing("state").views(result.results)
+    @classmethod
+    def further_of(
+        cls, flows: Sequence[Self], states: np.ndarray, errors: ErrorsOf
+    ) -> dict[str, np.ndarray]:
+        """Return the rule's own arrays along runs; overlaps of velocities as covariances."""
+        fields = flows[0].packing("state").views(states)
         further = {"b": fields["b"].copy()} if "b" in fields else {}
-        variance = self.state.weight * self.state.eigenvalue
+        weight = np.array([flow.state.weight for flow in flows])
+        variance = weight * np.array([flow.state.eigenvalue for flow in flows])
         for field, values in fields.items():
             name, families = order_name(field), families_of(field)
             if families and name not in ("Q", "R"):
-                further[name] = values @ (self.state.weight if families[1] == "B" else variance)
-        if self.rule.rule.input_noise:
-            rows = result.results
-            further["noisy_error"] = np.array([self.noisy_error_at(row) for row in rows])
+                factors = weight if families[1] == "B" else variance
+                further[name] = np.einsum("na...l,nl->na...", values, factors)
+        if flows[0].rule.rule.input_noise:
+            noisy = [
+                [math.nan if np.isnan(row[0]) else flow.noisy_error_at(row) for row in rows]
+                for flow, rows in zip(flows, states, strict=True)
+            ]
+            further["noisy_error"] = np.array(noisy)
         return further
 
     @cached_property
@@ -210,13 +216,12 @@ class RuleFlow(Flow):
     @cached_property
     def _along_lattice(self) -> bool:
         """True if means use a lattice."""
-        module = self.kernel.module
-        if not hasattr(module, "FORCE_LATTICE"):
+        if not self.kernel.has_lattice:
             return False
         from symderiv.lowering.means.force_fields import along_lattice
 
         noisy = self.study.training.label_noise > 0.0
-        return along_lattice(vars(module), self.state.K, self.state.M, noisy)
+        return along_lattice(vars(self.kernel.module), self.state.K, self.state.M, noisy)
 
     def _lattices_apart(self, *drawn: Any) -> float:
         """Return the largest difference of shifted lattices, for overlaps, weights and biases."""

@@ -11,13 +11,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from symderiv.numerics.signs.shifted_signs import _sign_covariance
+from symderiv.numerics.signs.shifted_signs import _mean_sign, _sign_covariance
 from symderiv.numerics.signs.sign_covariances import (
     _PRICE_NODES,
     _PRICE_WEIGHTS,
     _REACH,
+    _SERIES_REACH,
     _TAIL,
     _decay,
+    _four_terms,
     _price_density,
 )
 from symderiv.numerics.signs.sign_mean4 import (
@@ -73,6 +75,46 @@ def _price_sum(start: int, stop: int, t: _Lanes, squares: _Lanes, product: _Lane
     return total
 
 
+def _series_sum(h: _Lanes, k: _Lanes, r: _Lanes) -> _Lanes:
+    """Return the covariance of two signs by Mehler's series, for |r| up to the last of
+    ``_SERIES_REACH``.
+    """
+    size = abs(r)
+    # beyond nine the covariance is below all digits
+    h, k = max(min(h, 9.0), -9.0), max(min(k, 9.0), -9.0)
+    weight = 2.0 / math.pi * r * math.exp(-0.5 * (h * h + k * k))
+    along, square = r * k, r * r
+    total, at = _four_terms(0, h, along, square, (weight, 0.0 * r, 1.0 + 0.0 * r, 0.0 * r))
+    for n in range(1, _SERIES_REACH.size):
+        more = size > _SERIES_REACH[n - 1]
+        if not any_lane(more):
+            break
+        part, at = _four_terms(4 * n, h, along, square, at)
+        total = chosen(more, total + part, total)
+    return total
+
+
+def _covariance(h: _Lanes, k: _Lanes, r: _Lanes) -> _Lanes:
+    """Return the covariance of two signs by the rule that each run's correlation needs."""
+    size = abs(r)
+    middle, wide, far = size > _SERIES_REACH[-1], size > _REACH[1], size > _REACH[2]
+    covariance = 0.0 * r
+    if any_lane(negated(middle)):
+        covariance = chosen(middle, covariance, _series_sum(h, k, r))
+    if any_lane(middle):
+        squares, product = 0.5 * (h * h + k * k), 2.0 * h * k
+        t = r / (1.0 + math.sqrt((1.0 - r) * (1.0 + r)))
+        if any_lane(middle & negated(wide)):
+            price = t * _price_sum(8, 20, t, squares, product)
+            covariance = chosen(middle, price, covariance)
+        if any_lane(wide & negated(far)):
+            price = t * _price_sum(20, 40, t, squares, product)
+            covariance = chosen(wide, price, covariance)
+        if any_lane(far):
+            covariance = chosen(far, _sign_covariance(h, k, r), covariance)
+    return covariance
+
+
 def _sign_covariances(
     first: _Lanes, second: _Lanes, correlation: _Lanes, total: _Lanes, count: int
 ) -> None:
@@ -80,25 +122,13 @@ def _sign_covariances(
 
     ``second`` are the means k; ``total`` is not used here, but the function of one run needs it.
     """
-    largest = abs(correlation[0])
-    for n in range(1, count):
-        largest = max(largest, abs(correlation[n]))
-    middle, wide, far = largest > _REACH[0], largest > _REACH[1], largest > _REACH[2]
     for n in range(count):
-        h, k, r = first[n], second[n], correlation[n]
-        squares, product = 0.5 * (h * h + k * k), 2.0 * h * k
-        t = r / (1.0 + math.sqrt((1.0 - r) * (1.0 + r)))
-        covariance = 0.0 * t
-        if any_lane(negated(middle)):
-            covariance = chosen(middle, covariance, _price_sum(0, 8, t, squares, product))
-        if any_lane(middle & negated(wide)):
-            covariance = chosen(middle, _price_sum(8, 20, t, squares, product), covariance)
-        if any_lane(wide & negated(far)):
-            covariance = chosen(wide, _price_sum(20, 40, t, squares, product), covariance)
-        covariance = t * covariance
-        if any_lane(far):
-            covariance = chosen(far, _sign_covariance(h, k, r), covariance)
-        first[n] = covariance
+        first[n] = _covariance(first[n], second[n], correlation[n])
+
+
+def _shifted_signs(h: _Lanes, k: _Lanes, r: _Lanes) -> _Lanes:
+    """Return the mean of two signs whose fields have means h and k."""
+    return _mean_sign(h) * _mean_sign(k) + _covariance(h, k, r)
 
 
 def _angles_at(cc: _Lanes, ss: _Lanes, path: _Lanes) -> _Lanes:

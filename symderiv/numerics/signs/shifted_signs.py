@@ -44,10 +44,15 @@ def _mean_sign(h: float) -> float:
 
 def _sign_covariance(h: float, k: float, r: float) -> float:
     """Return the covariance of two signs with means h and k of their fields."""
-    return _shifted_signs(h, k, r) - _mean_sign(h) * _mean_sign(k)
+    return _signs_by_owen(h, k, r) - _mean_sign(h) * _mean_sign(k)
 
 
 def _shifted_signs(h: float, k: float, r: float) -> float:
+    """Return the mean of two signs whose fields have means h and k."""
+    return _signs_by_owen(h, k, r)
+
+
+def _signs_by_owen(h: float, k: float, r: float) -> float:
     """Return the mean of two signs whose fields have means h and k (see above)."""
     bounded = r if abs(r) < _SAME_FIELD else math.copysign(1.0, r)
     if h == 0.0 and k == 0.0:

@@ -6,6 +6,7 @@ import ast
 import inspect
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import symderiv_kernels.lanes.runtime as lanes
@@ -22,6 +23,7 @@ from symderiv.numerics.extension import GAUSSIAN
 from symderiv.numerics.signs.fields import _vectors4
 from symderiv.numerics.signs.owens_t import _owen_t
 from symderiv.numerics.signs.shifted_signs import _shifted_signs, _sign_covariance
+from symderiv.numerics.signs.sign_covariances import _SERIES_REACH
 from symderiv.numerics.signs.sign_mean4 import _mean_of_signs
 
 WIDTH = lanes.WIDTH
@@ -176,3 +178,48 @@ def covariances(h, k, r):
         h, k, r = map(float, column)
         expected = [_sign_covariance(h, k, r), _sign_covariance(k, h, 0.5 * r)]
         np.testing.assert_allclose(values, expected, rtol=0, atol=2e-15)
+    # alone, or beside runs that need other rules: the same to the last bit
+    alone = _evaluated(text, "covariances", np.tile(given[:, 1:2], WIDTH), "found[0] found[1]")
+    np.testing.assert_array_equal(alone[:, 0], found[:, 1])
+
+
+def _by_price(h: float, k: float, r: float) -> float:
+    """Price's integral in multiprecision."""
+    with mpmath.workdps(30):
+        h, k, r = mpmath.mpf(h), mpmath.mpf(k), mpmath.mpf(r)
+
+        def density(angle: mpmath.mpf) -> mpmath.mpf:
+            square = h * h + k * k - 2 * h * k * mpmath.sin(angle)
+            return mpmath.exp(-square / (2 * mpmath.cos(angle) ** 2))
+
+        end = mpmath.asin(r)
+        return float(2 / mpmath.pi * mpmath.quad(density, [0, end / 2, end]))
+
+
+@pytest.mark.turns(3)
+def test_mehlers_series_keeps_its_error_where_terms_end() -> None:
+    text = _for_lanes({"_series_sum"})
+    drawn = np.random.default_rng(8)
+    ends = _SERIES_REACH.reshape(-1, WIDTH)
+    for number in range(6):
+        h, k = drawn.normal(size=(2, WIDTH)) * 2.0 ** drawn.uniform(-4, 3, (2, WIDTH))
+        k = (k, h, -h)[number % 3]
+        h[0], k[1], h[2] = 0.0, 0.0, 1e9
+        r = ends[number % len(ends)] * drawn.choice([-1, 1], WIDTH) * drawn.uniform(0.98, 1.0)
+        found = _evaluated(text, "_series_sum", np.array([h, k, r]))[0]
+        expected = [_by_price(*column) for column in np.array([h, k, r]).T]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=5e-16)
+
+
+def test_what_mehlers_series_leaves_out_is_below_rounding() -> None:
+    """The largest |He_m(h) φ(h)| / √m! over h bound all terms, whatever the means."""
+    h = np.linspace(0.0, 40.0, 40001)
+    rows = [np.zeros_like(h), np.exp(-0.5 * h * h) / math.sqrt(2.0 * math.pi)]
+    for m in range(300):
+        rows.append((h * rows[-1] - math.sqrt(m) * rows[-2]) / math.sqrt(m + 1))
+    largest = np.max(np.abs(rows[1:]), axis=1) ** 2
+    orders = np.arange(largest.size)
+    for number, r in enumerate(_SERIES_REACH):
+        terms = 4.0 * r ** (orders + 1) / (orders + 1) * largest
+        left_out = terms[4 * number + 4 :].sum()
+        assert 5e-18 < left_out < 2.5e-17, (number, left_out)

@@ -173,6 +173,99 @@ def test_phases_are_integrated_together(problem, changes, monkeypatch) -> None:
             )
 
 
+def test_runs_that_change_at_other_times_and_in_other_ways_are_single_runs(monkeypatch) -> None:
+    """Tasks with inputs, heads and ends of their own; one is over before the end, one never is."""
+    time = {"values": [0.0, 0.5, 2.0, 3.0, 7.5, 12.0], "relative_tolerance": TOLERANCE}
+    problem = sd.Problem(
+        "erf",
+        students=3,
+        teachers=2,
+        learning_rate=0.5,
+        student_std=0.3,
+        train_second_layer=True,
+        inputs=sd.Spectrum([1.6, 0.4], weights=[0.5, 0.5], dimension=40),
+        time=time,
+    )
+    own = {"model": "spectrum", "eigenvalues": [0.7, 1.3], "weights": [0.5, 0.5]}
+    points = []
+    for seed, until in enumerate((2.0, 7.0, 7.0, 12.0, 50.0)):
+        first, last = {"teachers": [0], "until": until}, {"teachers": [1]}
+        second = {"data": own} if seed % 2 else {"head": "shared"} if seed == 2 else {}
+        tasks = [{**first, "head": "shared"}, {**last, **second}]
+        rate = 0.2 + 0.3 * seed
+        points.append(problem.replace(tasks=tasks, learning_rate=rate, seed=seed)._study)
+    same = [group for group in group_points(points) if len(group) > 1]
+    assert same
+    monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
+    for group in group_points(points):
+        found = integrate_chunk([points[number] for number in group], threads=1)
+        for place, number in enumerate(group):
+            single = _alone(points[number])
+            wanted = {name: getattr(single, name) for name in CURVES} | single.further
+            for name, expected in wanted.items():
+                ours = getattr(found, name)[place]
+                np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-8, err_msg=name)
+
+
+def test_a_run_that_ends_in_its_first_piece_leaves_the_others_alone(problem, monkeypatch) -> None:
+    """Linear units diverge before the second task; what is known of their run is that of one."""
+    tasks = [{"teachers": [0], "until": 60.0}, {"teachers": [1]}]
+    time = {"end": 120.0, "points": 13, "relative_tolerance": TOLERANCE}
+    points = [
+        problem.replace(learning_rate=rate, seed=seed, tasks=tasks, time=time)._study
+        for seed, rate in enumerate((0.4, 4.0, 0.8, 5.0))
+    ]
+    monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
+    found = integrate_chunk(points, threads=1)
+    assert list(found.status == "done") == [True, False, True, False]
+    for number, study in enumerate(points):
+        single = _alone(study)
+        reached = single.alpha.size
+        assert (reached == 13) == (number % 2 == 0)
+        assert np.isnan(found.Q[number, reached:]).all()
+        assert np.isnan(found.task_error[number, reached:]).all()
+        assert np.isnan(found.generalization_error[number, reached:]).all()
+        before = max(reached - 1, 1)  # the last numbers of a diverging run have no digits
+        for name, expected in {**single.further, "Q": single.Q}.items():
+            ours = getattr(found, name)[number, :before]
+            np.testing.assert_allclose(ours, expected[:before], rtol=1e-5, atol=1e-9)
+
+
+def test_velocities_and_biases_of_many_runs_are_those_of_one(monkeypatch) -> None:
+    """With 1 - β = γ/N the state has velocities; their covariances are sums over eigenspaces."""
+    problem = sd.Problem(
+        "erf",
+        students=3,
+        teachers=2,
+        learning_rate=0.5,
+        momentum_rate=2.0,
+        student_std=0.5,
+        student_biases=[0.1, -0.2, 0.4],
+        teacher_biases=[0.3, -0.1],
+        train_biases=True,
+        inputs=sd.Spectrum([1.6, 0.4], weights=[0.25, 0.75], dimension=40),
+        time={"end": 6.0, "points": 121, "relative_tolerance": TOLERANCE},
+    )
+    points = [
+        problem.replace(seed=seed, learning_rate=0.3 + 0.1 * seed, momentum_rate=1.0 + seed)._study
+        for seed in range(3)
+    ]
+    few = integrate_chunk(points, threads=1)
+    monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
+    found = integrate_chunk(points, threads=1)
+    assert {"b", "P", "W", "C"} <= set(found.values)
+    for number, study in enumerate(points):
+        single = _alone(study)
+        for name, expected in single.further.items():
+            np.testing.assert_array_equal(few.values[name][number], expected, name)
+            ours = found.values[name][number]
+            np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-9, err_msg=name)
+        # d(J.B)/d alpha = U.B, and the covariances R and C have the same weights
+        along = found.alpha
+        change = np.gradient(found.R[number], along, axis=0, edge_order=2)
+        assert np.abs(found.C[number] - change)[1:-1].max() < 2e-3 * np.abs(change).max()
+
+
 def test_runs_that_cannot_go_on_stop_nobody(problem, monkeypatch) -> None:
     def failing(study, **given):
         if study.training.batch_ratio is not None:
