@@ -51,14 +51,12 @@ def test_delta_functions_are_left_where_the_function_jumps() -> None:
 
 
 def test_places_without_formula_are_refused() -> None:
-    with pytest.raises(ValueError, match="^$"):
+    with pytest.raises(ValueError, match=r"^$"):
         places_of(X - sp.tanh(2 * X), X)
 
 
 ACTIVATIONS = {
-    "Max(0,x**2-2)": lambda x: np.maximum(0, x * x - 2),
     "Max(0,1-2*erf(x))": lambda x: np.maximum(0, 1 - 2 * erf(x)),
-    "Abs(x)*Abs(Abs(x)-1/2)": lambda x: abs(x) * abs(abs(x) - 0.5),
 }
 
 
@@ -66,23 +64,30 @@ ACTIVATIONS = {
 def test_rates_are_those_of_sums_over_a_grid(name: str) -> None:
     """K = M = 1: dR and dQ of one step of descent, averaged over two fields on a fine grid."""
     g, (q, r, t), eta = ACTIVATIONS[name], (0.8, 0.3, 1.2), 0.3
-    line = np.arange(-8.5, 8.5, 0.004) + 0.0013
-    x, weight = np.sqrt(q) * line, np.exp(-(line**2) / 2) * 0.004 / np.sqrt(2 * np.pi)
+    line = np.arange(-8.0, 8.0, 0.001) + 0.0002
+    x, weight = np.sqrt(q) * line, np.exp(-(line**2) / 2) * 0.001 / np.sqrt(2 * np.pi)
     h = 1e-7
     slope = (g(x + h) - g(x - h)) / (2 * h)
     mean, rest = r / np.sqrt(q) * line, np.sqrt(t - r * r / q)
     moments = np.zeros((3, line.size))  # of g(y), y g(y), g(y)² given x
-    for z, w in zip(line[::4], weight[::4] * 4, strict=True):
+    for z, w in zip(line[::20], weight[::20] * 20, strict=True):
         y = mean + rest * z
         moments += w * np.array([g(y), y * g(y), g(y) ** 2])
     force = slope * (g(x) - moments[0])
     d_r = -eta * np.sum(weight * slope * (g(x) * mean - moments[1]))
     square = slope**2 * (g(x) ** 2 - 2 * g(x) * moments[0] + moments[2])
     d_q = np.sum(weight * (-2 * eta * force * x + eta**2 * square))
-    problem = sd.Problem(name, students=1, teachers=1, learning_rate=eta, inputs=sd.Isotropic(100))
+    problem = sd.Problem(
+        name,
+        students=1,
+        teachers=1,
+        learning_rate=eta,
+        inputs=sd.Isotropic(100),
+        time={"relative_tolerance": 1e-4},
+    )
     found = problem.rates(Q=[[q]], R=[[r]], T=[[t]])
-    assert found.dR[0, 0] == pytest.approx(d_r, rel=2e-3, abs=2e-4)
-    assert found.dQ[0, 0] == pytest.approx(d_q, rel=2e-3, abs=2e-4)
+    assert found.dR[0, 0] == pytest.approx(d_r, rel=1e-3, abs=1e-4)
+    assert found.dQ[0, 0] == pytest.approx(d_q, rel=1e-3, abs=1e-4)
 
 
 def test_a_system_may_observe_functions_with_kinks_where_erf_takes_a_value() -> None:

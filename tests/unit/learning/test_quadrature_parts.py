@@ -395,6 +395,22 @@ def test_a_rule_as_good_as_the_finest_is_taken_where_none_keeps_the_tolerance() 
     assert found == ("fine", 0.3)
 
 
+def test_rules_with_more_points_than_fit_are_left_out() -> None:
+    """Their means are not finite: a coarser rule is taken, even if that shows only later."""
+    later: set[str] = set()
+
+    def error_of(rule: str, enough: float) -> float:
+        if enough > 1e-3:
+            later.add("fine")
+        errors = {"coarse": 0.2, "fine": math.inf if "fine" in later else 0.1, "finest": math.inf}
+        return errors[rule]
+
+    found = coarsest(["coarse", "fine", "finest"], error_of, 1e-3, "this", 10.0, 0.1)
+    assert found == ("coarse", 0.2)
+    with pytest.raises(NotYetError, match="not finite in double precision"):
+        coarsest(["finest"], error_of, 1e-3, "this", 10.0, 0.1)
+
+
 @pytest.mark.usefixtures("plain")
 def test_a_search_begins_where_other_rules_were_worst(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that an earlier covariance refuses is refused by one mean, and the same search that
