@@ -97,8 +97,33 @@ def integrate_chunk(
     chunk = empty_chunk(points)
     workers = threads or len(os.sched_getaffinity(0))
     told = EndedRuns(progress, len(points))
+    lanes, single = _prepared(points, starts, notice, chunk, told)
+    for flows in lanes.values():
+        made = [flow for _, flow in flows]
+        type(made[0]).prepare(made)
+        width = width_for(made)
+        how = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
+        if not through_lanes(chunk, flows, how, chunk.add_lanes, told, check == "auto"):
+            return chunk
+    run_singly(chunk, single, workers, max_steps, lambda: told.ended(1), check == "auto")
+    return chunk
+
+
+_Singly = list[tuple[int, Study, Initial, Kernel]]
+
+
+def _prepared(
+    points: Sequence[Study],
+    starts: Sequence[Initial] | None,
+    notice: Callable[[str], None] | None,
+    chunk: Chunk,
+    told: EndedRuns,
+) -> tuple[dict[Hashable, list[tuple[int, Flow]]], _Singly]:
+    """Return the flows that may share lanes, with their numbers, in groups of one size, and what
+    the others need to be solved singly; a study that cannot be solved fails in the chunk.
+    """
     lanes: dict[Hashable, list[tuple[int, Flow]]] = {}
-    single: list[tuple[int, Study, Initial, Kernel]] = []
+    single: _Singly = []
     kernel: Kernel | None = None
     # behind the first runs of one seed come one after the other, since the last starts are kept
     order = sorted(range(1, len(points)), key=lambda each: points[each].initial.seed)
@@ -118,15 +143,7 @@ def integrate_chunk(
             lanes.setdefault((type(flow), flow.state.L, flow.size), []).append((number, flow))
         else:
             single.append((number, study, start, kernel))
-    for flows in lanes.values():
-        made = [flow for _, flow in flows]
-        type(made[0]).prepare(made)
-        width = width_for(made)
-        how = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
-        if not through_lanes(chunk, flows, how, chunk.add_lanes, told, check == "auto"):
-            return chunk
-    run_singly(chunk, single, workers, max_steps, lambda: told.ended(1), check == "auto")
-    return chunk
+    return lanes, single
 
 
 def through_lanes(

@@ -70,7 +70,6 @@ def coarsest(
         NotYetError: A mean is not finite in double precision, or no rule is accurate at all.
         ToleranceError: No rule keeps the tolerance.
     """
-
     usable: list[AnyRule] = []
     for rule in rules:
         error = error_of(rule, tolerance)
@@ -79,13 +78,8 @@ def coarsest(
         if not math.isfinite(error):  # finer rules have even more points where these do not fit
             break
         usable.append(rule)
-    most, error = (LAST if last is None else last) * largest, math.inf
-    while usable and not math.isfinite(error):
-        best = usable[-1]
-        if last is not None and where_hard is not None:
-            best = _as_good_as_finest(usable, error_of, where_hard, most)
-        error = error_of(best, most)
-        usable = usable[: usable.index(best)]
+    most, hard = (LAST if last is None else last) * largest, None if last is None else where_hard
+    best, error = _most_accurate(usable, error_of, hard, most)
     if not math.isfinite(error):
         raise NotYetError(
             f"not yet: a mean of {of_what} is not finite in double precision for some covariances; "
@@ -99,12 +93,31 @@ def coarsest(
             "vary more slowly or are smoother",
             argument=argument,
         )
-    if last is not None:
+    if last is not None and best is not None:
         return best, error
     raise ToleranceError(
         f"tolerance {tolerance:g}: the best affordable quadrature for {of_what} reaches "
         f"{error:.1e}; ask for that or more"
     )
+
+
+def _most_accurate(
+    rules: Sequence[AnyRule],
+    error_of: Callable[[AnyRule, float], float],
+    where_hard: Callable[[AnyRule], float] | None,
+    most: float,
+) -> tuple[AnyRule | None, float]:
+    """Return the finest rule with finite means, or one as good, and its error; None and infinity if
+    no rule has.
+    """
+    best, error = None, math.inf
+    while rules and not math.isfinite(error):
+        best = rules[-1]
+        if where_hard is not None:
+            best = _as_good_as_finest(rules, error_of, where_hard, most)
+        error = error_of(best, most)
+        rules = rules[: rules.index(best)]
+    return best, error
 
 
 def _as_good_as_finest(
