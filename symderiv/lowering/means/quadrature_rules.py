@@ -79,7 +79,7 @@ def coarsest(
             break
         usable.append(rule)
     most, hard = (LAST if last is None else last) * largest, None if last is None else where_hard
-    best, error = _most_accurate(usable, error_of, hard, most)
+    best, error = _most_accurate(usable or rules[:1], error_of, hard, most)
     if not math.isfinite(error):
         raise NotYetError(
             f"not yet: a mean of {of_what} is not finite in double precision for some covariances; "
@@ -93,7 +93,7 @@ def coarsest(
             "vary more slowly or are smoother",
             argument=argument,
         )
-    if last is not None and best is not None:
+    if last is not None:
         return best, error
     raise ToleranceError(
         f"tolerance {tolerance:g}: the best affordable quadrature for {of_what} reaches "
@@ -106,18 +106,18 @@ def _most_accurate(
     error_of: Callable[[AnyRule, float], float],
     where_hard: Callable[[AnyRule], float] | None,
     most: float,
-) -> tuple[AnyRule | None, float]:
-    """Return the finest rule with finite means, or one as good, and its error; None and infinity if
-    no rule has.
+) -> tuple[AnyRule, float]:
+    """Return the finest rule with finite means, or one as good, and its error; the coarsest if no
+    rule has.
     """
-    best, error = None, math.inf
-    while rules and not math.isfinite(error):
+    while True:
         best = rules[-1]
         if where_hard is not None:
             best = _as_good_as_finest(rules, error_of, where_hard, most)
         error = error_of(best, most)
         rules = rules[: rules.index(best)]
-    return best, error
+        if math.isfinite(error) or not rules:
+            return best, error
 
 
 def _as_good_as_finest(
