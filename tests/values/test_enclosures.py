@@ -20,8 +20,9 @@ from benchmarks.certificates import accepted, exported
 from benchmarks.codac_tube import enclosed_by_codac
 from benchmarks.enclosures import PLANTED, PLANTED_IN_PROOFS, noticed_by, planted
 from benchmarks.hand_written import HandWritten, Rule, solution
+from symderiv.enclosures import proved_run
 from symderiv.enclosures.check_enclosures import main as checked
-from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.errors import NotYetError, RunWarning, ToleranceError
 from symderiv.precision.moments.moment_system import RuleParameters
 from symderiv.precision.moments.moment_trajectory import moment_trajectory
 from symderiv.problem.state import State
@@ -189,6 +190,33 @@ def test_steps_of_relu_students_that_hardly_differ_are_shortened_and_proved() ->
     assert run.enclosure.difference < 2e-9
 
 
+def test_a_proof_that_ends_early_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    right, made = proved_run.stepped, []
+
+    def stepped(*given: Any) -> Any:
+        made.append(right(*given))
+        if len(made) > 3:
+            raise ToleranceError("steps became too short to be proved")
+        return made[-1]
+
+    monkeypatch.setattr(proved_run, "stepped", stepped)
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
+    with pytest.raises(ToleranceError, match=r"^proved up to alpha = 0\.\d+ only, because steps"):
+        problem.solve(alpha=[3.0], initial=ONE, certify=True)
+
+
+def test_a_run_whose_balls_are_wider_than_its_tolerance_says_so() -> None:
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
+    asked = {"alpha": [0.5], "initial": ONE, "certify": True}
+    with pytest.warns(RunWarning, match="the error is proved to be at most"):
+        wide = problem.solve(**asked, radius=1e-5, relative_tolerance=1e-11)
+    assert not wide.succeeded
+    assert "radii of the balls are up to" in wide.failure()
+    fine = problem.solve(**asked, relative_tolerance=1e-11)
+    assert fine.succeeded
+    assert fine.warnings == ()
+
+
 def test_events_are_enclosed(run: sd.Trajectory) -> None:
     crossed, never, before = run.enclosure.events
     assert crossed["verdict"] == "proved"
@@ -199,6 +227,7 @@ def test_events_are_enclosed(run: sd.Trajectory) -> None:
     event = run.events["generalization_error < 5e-2"]
     assert event.time - event.error_bound <= begin <= end <= event.time + event.error_bound
     assert event.error_bound < 1e-12
+    assert event.error_method == "bound"
     assert run.events[1].time == np.inf
     problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
     # the error falls, so that at times a little before and after it is on both sides
