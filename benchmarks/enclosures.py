@@ -6,37 +6,39 @@ python -m benchmarks.enclosures --only-problems [PROBLEMS]
 Random problems are compared with equations typed from a paper (`benchmarks.hand_written`), solved
 to 60 digits. Numbers of starts have few bits, so that both begin at the same numbers exactly.
 
-A problem takes half a CPU minute, so that what was found is kept in `enclosures_problems.csv`, a
-row per problem, and another call goes on with the problem after the last row. Remove the file to
-compare all of them again, as is necessary when the proofs have changed.
+Errors are planted in records of right proofs, and in the program that makes proofs. A table says
+who notices them: the checkers, the intervals of the library Codac, or the typed equations.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from flint import arb, ctx
 
 import symderiv as sd
+from benchmarks.codac_tube import enclosed_by_codac
 from benchmarks.hand_written import HandWritten, Rule, solution
+from symderiv.enclosures import proved_run, proved_step, traced_flow
 from symderiv.enclosures.check_departure import main as claims_checked
 from symderiv.enclosures.check_enclosures import main as checked
 
 _PROBLEMS, _SEED, _DIGITS, _RADIUS = 200, 11, 60, 1e-18
 _TIMES = [0.0625, 0.125]
-_KEPT = Path(__file__).with_name("enclosures_problems.csv")
-_COLUMNS = ["problem", "students", "teachers", "values", "contained", "cpu_seconds"]
 
 Change = Callable[[dict[str, Any]], None]
 Checker = Callable[[list[str]], int]
@@ -113,26 +115,12 @@ def certified(stated: Certified) -> tuple[sd.Trajectory, float]:
     return run, time.process_time() - begin
 
 
-def contained(problems: int) -> tuple[int, int, int]:
-    """Return how many problems and values were compared, and how many were in their balls."""
-    if not _KEPT.exists():
-        _KEPT.write_text(",".join(_COLUMNS) + "\n", encoding="utf-8")
-    with _KEPT.open(encoding="utf-8") as file:
-        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+def contained(problems: int) -> tuple[int, int]:
+    """Return how many values of random problems were compared, and how many are in their balls."""
     random = np.random.default_rng(_SEED)
-    for n in range(problems):
-        # all problems are drawn, so that the one with a number is always the same
-        problem, start, other = drawn(random)
-        if n >= len(rows):
-            begin = time.process_time()
-            values, inside = compared(problem, start, other)
-            found = [n, *start["R"].shape, values, inside, round(time.process_time() - begin, 1)]
-            rows.append(dict(zip(_COLUMNS, map(float, found), strict=True)))
-            with _KEPT.open("a", encoding="utf-8") as file:
-                file.write(",".join(map(str, found)) + "\n")
-    rows = rows[:problems]
-    values, inside = (int(sum(row[name] for row in rows)) for name in ("values", "contained"))
-    return len(rows), values, inside
+    found = np.array([compared(*drawn(random)) for _ in range(problems)])
+    values, inside = map(int, found.sum(axis=0))
+    return values, inside
 
 
 def compared(
@@ -165,6 +153,14 @@ def _named(exact: Any) -> Iterator[tuple[str, int, arb]]:
                     yield f"{letter}[{i + 1},{j + 1}]", place, value
 
 
+def refused(record: dict[str, Any], checker: Checker) -> bool:
+    """Return whether a checker refuses to prove a record, of which it says so."""
+    with tempfile.TemporaryDirectory() as folder, redirect_stdout(StringIO()):
+        path = Path(folder) / "record.json"
+        path.write_text(json.dumps(record), encoding="utf-8")
+        return checker([str(path)]) == 1
+
+
 def planted(
     certificate: dict[str, Any], changes: Mapping[str, Change], checker: Checker
 ) -> dict[str, bool]:
@@ -173,10 +169,7 @@ def planted(
     for name, change in changes.items():
         wrong = json.loads(json.dumps(certificate))
         change(wrong)
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "record.json"
-            path.write_text(json.dumps(wrong), encoding="utf-8")
-            found[name] = checker([str(path)]) == 1
+        found[name] = refused(wrong, checker)
     return found
 
 
@@ -329,14 +322,94 @@ def proved_runs() -> bool:
     return failed
 
 
-def wrong_records() -> bool:
-    """Print which wrong enclosures the checker notices; return whether one is missed."""
+def _small_remainders() -> Any:
+    """Plant that a thousandth of what Taylor series leave out is added.
+
+    With a half the sets are still right, because remainders are doubled for the checker, which
+    proves it: its own series have four terms more.
+    """
+    right = proved_step._summed
+    return patch.object(
+        proved_step, "_summed", lambda columns, last, t: right(columns, [x / 1000 for x in last], t)
+    )
+
+
+def _doubled_steps() -> Any:
+    """Plant that steps are said to be twice as long as they are."""
+    right = proved_run.stepped
+
+    def stepped(field: Any, begin: Any, longest: arb, tolerance: arb) -> Any:
+        step = right(field, begin, longest / 2, tolerance)
+        return replace(step, time=2 * step.time)
+
+    return patch.object(proved_run, "stepped", stepped)
+
+
+def _wrong_sign() -> Any:
+    """Plant that a sum in the rates is a difference, before anything is proved."""
+    right = traced_flow.traced
+
+    def traced(module: Any, name: str, *given: Any) -> Any:
+        operations = right(module, name, *given)
+        if name == "right_hand_side":
+            place = next(n for n, each in enumerate(operations.entries) if each[0] == "sub")
+            operations.entries[place] = ("add", *operations.entries[place][1:])
+        return operations
+
+    return patch.object(traced_flow, "traced", traced)
+
+
+PLANTED_IN_PROOFS: dict[str, Callable[[], Any]] = {
+    "a thousandth of the remainders": _small_remainders,
+    "steps doubled": _doubled_steps,
+    "a sign of the rates changed": _wrong_sign,
+}
+#: Who may notice a wrong proof of one erf unit.
+WITNESSES = ("checker", "Codac", "typed equations")
+
+
+def noticed_by(plant: Callable[[], Any]) -> dict[str, bool | None]:
+    """Return who notices an error in proofs of one erf unit; None of what is not installed."""
+    eta, T, end = 0.5, 1.25, 0.5
+    start = {"Q": np.array([[0.0625]]), "R": np.array([[0.125]]), "T": np.array([[T]])}
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=eta)
+    with plant():
+        run = problem.solve(alpha=[end], initial=start, certify=True).enclosure
+    other = HandWritten(start["T"], np.ones(1), Rule(eta))
+    ((Q, R, *_),) = solution(other, (start["Q"], start["R"], np.ones(1)), [end], _DIGITS)
+    pairs = (("Q[1,1]", Q[0][0]), ("R[1,1]", R[0][0]))
+    right = [_inside(x, run.middles[name][0], run.radii[name][0]) for name, x in pairs]
+    try:
+        intervals = enclosed_by_codac((start["Q"][0, 0], start["R"][0, 0]), eta, T, end)
+    except ImportError:
+        apart = None
+    else:
+        apart = any(
+            run.upper(name)[0] < low or high < run.lower(name)[0]
+            for (name, _), (low, high) in zip(pairs, intervals, strict=True)
+        )
+    found = refused(run.certificate(), checked), apart, not all(right)
+    return dict(zip(WITNESSES, found, strict=True))
+
+
+def wrong_enclosures() -> bool:
+    """Print who notices which wrong enclosure; return whether one is noticed by nobody."""
     steps = certified(one_unit("erf"))[0].enclosure.certificate()
     claims = certified(quadratic)[0].enclosure.certificate()
-    caught = planted(steps, PLANTED, checked) | planted(claims, PLANTED_CLAIMS, claims_checked)
-    for name, noticed in caught.items():
-        print(f"{name}: {'noticed' if noticed else 'NOT NOTICED'}")
-    return not all(caught.values())
+    missed = False
+    for program, caught in (
+        ("check_enclosures", planted(steps, PLANTED, checked)),
+        ("check_departure", planted(claims, PLANTED_CLAIMS, claims_checked)),
+    ):
+        for name, noticed in caught.items():
+            missed |= not noticed
+            print(f"in a record, {name}: {'noticed by ' + program if noticed else 'NOT NOTICED'}")
+    for name, plant in PLANTED_IN_PROOFS.items():
+        found = noticed_by(plant)
+        missed |= not any(found.values())
+        told = {None: "not installed", True: "notices it", False: "does not"}
+        print(f"in proofs, {name}: " + ", ".join(f"{who} {told[x]}" for who, x in found.items()))
+    return missed
 
 
 def main() -> int:
@@ -344,9 +417,9 @@ def main() -> int:
     warnings.simplefilter("ignore")
     given = sys.argv[1:]
     only = "--only-problems" in given
-    numbers = [int(each) for each in given if each != "--only-problems"]
-    failed = False if only else proved_runs() | wrong_records()
-    problems, values, inside = contained(*numbers or [_PROBLEMS])
+    (problems,) = [int(each) for each in given if each != "--only-problems"] or [_PROBLEMS]
+    failed = False if only else proved_runs() | wrong_enclosures()
+    values, inside = contained(problems)
     print(
         f"{problems} random problems: {inside} of {values} exact values of {_DIGITS} digits are in "
         f"their balls"

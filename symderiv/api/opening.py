@@ -167,6 +167,7 @@ def _system_run(
         {name: variables[name] for name in dims if BY in name},
         {name: str(attributes[name]) for name in ("events", "means_error") if name in attributes},
         warnings=tuple(filter(None, str(attributes.get("warnings", "")).split("\n"))),
+        error_method=str(attributes.get("error_method", "")),
     )
 
 

@@ -462,7 +462,7 @@ class System(stated_system.StatedSystem):
 
         Returns:
             An xarray Dataset with one dimension per list, and ``alpha``. ``status`` says how runs
-            ended; ``tolerance_reached`` is not a number unless ``check`` is "auto".
+            ended; ``tolerance_reached``, an estimate, is not a number unless ``check`` is "auto".
 
         Raises:
             InputError: A name is not one of these, or the results do not fit into memory.

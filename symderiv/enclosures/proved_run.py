@@ -118,7 +118,10 @@ def enclosed(
         if reached <= radius:
             return run
         tolerance *= min(0.1, 0.1 * radius / reached)
-    raise ToleranceError(f"the radii of the balls stay at {reached:.1e}, above {radius:.1e}")
+    raise ToleranceError(
+        f"the radii of the balls stay at {reached:.1e}, above {radius:.1e}; ask for an earlier "
+        "end, or a larger radius"
+    )
 
 
 def _followed(
@@ -140,7 +143,13 @@ def _followed(
         end = arb(time)
         while now < end:
             left = end - now
-            step = stepped(field, region, left if left <= longest else short(longest), error)
+            try:
+                step = stepped(field, region, left if left <= longest else short(longest), error)
+            except ToleranceError as failed:
+                raise ToleranceError(
+                    f"proved up to alpha = {float(now):.4g} only, because {failed.reason}; ask for "
+                    "an earlier end"
+                ) from failed
             begins.append(now)
             steps.append(step)
             region, now = step.end, now + step.time

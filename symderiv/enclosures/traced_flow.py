@@ -20,7 +20,7 @@ from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.lowering.programs.exported import kept_program
 from symderiv.lowering.programs.precise_module import precise_module
 from symderiv.precision.balls.expression_balls import ball
-from symderiv.precision.balls.operations import Operations
+from symderiv.precision.balls.operations import Operations, no_closed_mean
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -263,7 +263,11 @@ class TracedFlow(TracedRates):
         state, parameters = (
             Packing.of(flow.layout, name, **sizes) for name in ("state", "parameters")
         )
-        program = kept_program(*equations_asked(flow))
+        try:
+            program = kept_program(*equations_asked(flow))
+        except NotYetError as error:
+            # other arguments say what else there are no equations for
+            raise no_closed_mean() if error.argument == "activation" else error from None
         vectors = ExactVectors(flow.begin, flow.parameters, state, parameters, exact)
         return cls(program, module_of(program), vectors, flow)
 
@@ -338,11 +342,7 @@ def module_of(program: Program) -> SimpleNamespace:
     try:
         return precise_module(program)
     except PrinterError as error:
-        raise NotYetError(
-            f"has no enclosure: {error}; take an activation with closed means (erf, relu, "
-            "linear, …)",
-            argument="certify",
-        ) from error
+        raise no_closed_mean() from error
 
 
 def _nested(values: np.ndarray) -> Any:

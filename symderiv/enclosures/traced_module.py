@@ -12,7 +12,7 @@ import sympy as sp
 
 from symderiv.formula.walker import Meaning, added, constant, multiplied, value_of
 from symderiv.foundation.errors import NotYetError
-from symderiv.precision.balls.operations import Operations, Recorded, Recorder
+from symderiv.precision.balls.operations import Operations, Recorded, Recorder, refusing_integrals
 
 # functions without their guards, as evaluation in balls proves that arguments are in the domain
 _GUARDED = {
@@ -61,13 +61,8 @@ def traced(
     try:
         names.update({key: _GUARDED[key] for key in own})
         places = [number(each) for each in outputs]
-        returned = function(recorder, *map(number, arguments), *places)
-    except (TypeError, AttributeError) as error:
-        raise NotYetError(
-            "has no enclosure: a mean is an integral; take an activation with closed means (erf, "
-            "relu, linear, …), and erf and relu without biases",
-            argument="certify",
-        ) from error
+        with refusing_integrals():
+            returned = function(recorder, *map(number, arguments), *places)
     except NotYetError as error:
         raise error.renamed("certify") from None
     finally:

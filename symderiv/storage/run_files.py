@@ -69,7 +69,8 @@ _AXES: dict[str, tuple[tuple[str, ...], str]] = {
 NUMBERS = {
     "status": "how the run ended: done, or why it ended early; empty: not computed",
     "alpha_end": "time of the last step that was made",
-    "tolerance_reached": "largest error of Q, R and v, relative; not a number if not measured",
+    "tolerance_reached": "estimate of the largest error of Q, R and v, relative; not a number "
+    "without a second run",
     "error_sum": "sum of the estimated local errors of the steps, relative; what they have grown "
     "to is not in it",
     "steps": "steps that were made",

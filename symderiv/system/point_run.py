@@ -192,4 +192,5 @@ class PointRun(PiecewiseRun):
             attributes=means.attributes,
             missed=why_missed(tolerance, best) if missed else "",
             warnings=tuple(means.warnings(tolerance)),
+            error_method=best.method,
         )

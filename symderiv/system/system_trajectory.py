@@ -39,8 +39,7 @@ class SystemRun(ByName, FollowedResult, CurveResult):
         cause: ``"done"`` if the last asked time was reached, else why the run ended.
         steps, rhs_evaluations: Numbers of steps and of right-hand sides of the run.
         error: Largest error of overlaps and slow scalars, relative to the lengths of the largest
-            vectors of their families and to the largest scalar at that time. It is estimated as
-            that of a :class:`~symderiv.Trajectory`, not a bound, unless the run was certified.
+            vectors of their families and to the largest scalar at that time; see error_method.
         parameters: Values of the parameters.
         dimensions: Names of the axes behind α, by order parameter.
         system: The statement.
@@ -51,6 +50,8 @@ class SystemRun(ByName, FollowedResult, CurveResult):
             range of that search it is the change of rates by a much finer rule, times five, if that
             is larger; it is "not known" if comparing takes long.
         enclosure: The proved balls of a run that was certified.
+        error_method: How the error was found, as ``tolerance_method`` of a
+            :class:`~symderiv.Trajectory`: it is an estimate, or a bound if the run was certified.
         warnings: Warnings on the accuracy of the equations, one line each.
         missed: Why the tolerance that was asked for was not reached; empty if it was.
     """
@@ -70,6 +71,7 @@ class SystemRun(ByName, FollowedResult, CurveResult):
     missed: str = ""
     warnings: tuple[str, ...] = ()
     enclosure: Any = None
+    error_method: str = ""
 
     def __getstate__(self) -> dict[str, Any]:
         # numbers can be sent to other processes, compiled equations cannot
@@ -139,6 +141,7 @@ class SystemRun(ByName, FollowedResult, CurveResult):
             "steps": self.steps,
             "rhs_evaluations": self.rhs_evaluations,
             "error": self.error,
+            "error_method": self.error_method,
             "warnings": "\n".join(self.warnings),
             "symderiv_version": __version__,
             **self.attributes,

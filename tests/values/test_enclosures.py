@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,15 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb, ctx
-from support.codac_tube import enclosed_by_codac
 
 import symderiv as sd
 from benchmarks.certificates import accepted, exported
-from benchmarks.enclosures import PLANTED, planted
+from benchmarks.codac_tube import enclosed_by_codac
+from benchmarks.enclosures import PLANTED, PLANTED_IN_PROOFS, noticed_by, planted
 from benchmarks.hand_written import HandWritten, Rule, solution
+from symderiv.enclosures import proved_run
 from symderiv.enclosures.check_enclosures import main as checked
-from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.errors import NotYetError, RunWarning, ToleranceError
 from symderiv.precision.moments.moment_system import RuleParameters
 from symderiv.precision.moments.moment_trajectory import moment_trajectory
 from symderiv.problem.state import State
@@ -188,6 +190,33 @@ def test_steps_of_relu_students_that_hardly_differ_are_shortened_and_proved() ->
     assert run.enclosure.difference < 2e-9
 
 
+def test_a_proof_that_ends_early_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    right, made = proved_run.stepped, []
+
+    def stepped(*given: Any) -> Any:
+        made.append(right(*given))
+        if len(made) > 3:
+            raise ToleranceError("steps became too short to be proved")
+        return made[-1]
+
+    monkeypatch.setattr(proved_run, "stepped", stepped)
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
+    with pytest.raises(ToleranceError, match=r"^proved up to alpha = 0\.\d+ only, because steps"):
+        problem.solve(alpha=[3.0], initial=ONE, certify=True)
+
+
+def test_a_run_whose_balls_are_wider_than_its_tolerance_says_so() -> None:
+    problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
+    asked = {"alpha": [0.5], "initial": ONE, "certify": True}
+    with pytest.warns(RunWarning, match="the error is proved to be at most"):
+        wide = problem.solve(**asked, radius=1e-5, relative_tolerance=1e-11)
+    assert not wide.succeeded
+    assert "radii of the balls are up to" in wide.failure()
+    fine = problem.solve(**asked, relative_tolerance=1e-11)
+    assert fine.succeeded
+    assert fine.warnings == ()
+
+
 def test_events_are_enclosed(run: sd.Trajectory) -> None:
     crossed, never, before = run.enclosure.events
     assert crossed["verdict"] == "proved"
@@ -198,6 +227,7 @@ def test_events_are_enclosed(run: sd.Trajectory) -> None:
     event = run.events["generalization_error < 5e-2"]
     assert event.time - event.error_bound <= begin <= end <= event.time + event.error_bound
     assert event.error_bound < 1e-12
+    assert event.error_method == "bound"
     assert run.events[1].time == np.inf
     problem = sd.Problem("erf", students=1, teachers=1, learning_rate=1.0)
     # the error falls, so that at times a little before and after it is on both sides
@@ -335,6 +365,22 @@ def test_planted_errors_are_noticed(run: sd.Trajectory) -> None:
     assert planted(run.enclosure.certificate(), PLANTED, checked) == dict.fromkeys(PLANTED, True)
 
 
+@pytest.mark.parametrize(
+    ("plant", "by"),
+    [
+        (nullcontext, set()),
+        (PLANTED_IN_PROOFS["a thousandth of the remainders"], {"checker", "typed equations"}),
+        (PLANTED_IN_PROOFS["steps doubled"], {"checker", "Codac", "typed equations"}),
+        # the checker proves what the record says, and cannot know the equations
+        (PLANTED_IN_PROOFS["a sign of the rates changed"], {"Codac", "typed equations"}),
+    ],
+)
+def test_errors_planted_in_proofs_are_noticed_by_a_witness(plant: Any, by: set[str]) -> None:
+    found = noticed_by(plant)
+    assert {who for who, noticed in found.items() if noticed} | {"Codac"} == by | {"Codac"}
+    assert found["Codac"] in (None, "Codac" in by)
+
+
 @pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not installed")
 def test_coq_proves_exported_bounds() -> None:
     assert accepted(exported("linear"))
@@ -390,6 +436,7 @@ def test_bounds_are_on_both_sides(run: sd.Trajectory) -> None:
     [
         ("tanh", 1e-12, "has no enclosure"),
         ("gelu", 1e-12, "has no enclosure"),
+        ("softplus", 1e-12, "^certify: has no enclosure: a mean has no closed form; take"),
         ("erf", 0.5, "is not between"),
     ],
 )

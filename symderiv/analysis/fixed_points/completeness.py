@@ -28,7 +28,7 @@ from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.progress import progress_bar
 from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
-from symderiv.precision.balls.operations import Operations, Recorder
+from symderiv.precision.balls.operations import Operations, Recorder, refusing_integrals
 
 Floats = npt.NDArray[np.float64]
 
@@ -77,7 +77,8 @@ class BoxedEquations:
             raise NotYetError("completeness needs linearly independent teachers") from None
         Q, lower = P + R @ (inverse @ R.T), np.tril_indices(K, -1)
         Q[lower] = Q.T[lower]
-        rates = _rates(states, module, recorder, (P, Q, R, T), known)
+        with refusing_integrals():
+            rates = _rates(states, module, recorder, (P, Q, R, T), known)
         middle = np.vectorize(lambda ball: float(ball.mid()))(inverse)
         return cls(states, recorder.recording([rates[n] for n in states.firsts()]), middle)
 

@@ -34,8 +34,8 @@ class Chunk:
             "interrupted", or "failed: MESSAGE" for one that cannot start.
         alpha_end: time of the last accepted step, shape (n,).
         error_sum: sum of the estimated local errors, relative, shape (n,).
-        tolerance_reached: largest error, shape (n,), of studies that of Q, R, v as
-            :class:`Trajectory` states it; not a number where it was not measured.
+        tolerance_reached: estimate of the largest error, shape (n,), of studies that of Q, R, v as
+            :class:`Trajectory` states it; not a number where there was no second run.
         steps, rhs_evaluations: shape (n,).
         wall_seconds: time that each run took on its thread, shape (n,); in lanes its share by
             evaluations.

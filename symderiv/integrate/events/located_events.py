@@ -18,9 +18,9 @@ from symderiv.storage.run_files import BY
 class LocatedEvent(dict[str, Any]):
     """The first time at which a condition holds along a run.
 
-    It is also a dictionary with the keys ``event``, ``condition``, ``alpha``, ``error_bound`` and
-    ``derivatives``; events of certified runs have ``begin``, ``end`` and ``verdict`` too, and
-    ``reason`` where that is "undecided".
+    It is also a dictionary with the keys ``event``, ``condition``, ``alpha``, ``error_bound``,
+    ``error_method`` and ``derivatives``; events of certified runs have ``begin``, ``end`` and
+    ``verdict`` too, and ``reason`` where that is "undecided".
     """
 
     @property
@@ -47,11 +47,16 @@ class LocatedEvent(dict[str, Any]):
 
     @property
     def error_bound(self) -> float:
-        """The error of the time: proved if the run is certified; otherwise the distance, the
-        largest found, from the time in a run with ten times the tolerance. Infinite where that run
-        does not meet the condition.
+        """The error of the time: a bound only where :attr:`error_method` says so, which takes
+        ``certify=True``. Otherwise it is an estimate from a second run with ten times the tolerance
+        and a changed start, infinite where that does not meet the condition.
         """
         return math.inf if self["error_bound"] is None else float(self["error_bound"])
+
+    @property
+    def error_method(self) -> str:
+        """The kind of the error of the time: "estimate", or "bound" if it is proved."""
+        return str(self["error_method"])
 
     @property
     def derivatives(self) -> dict[str, float]:
@@ -69,9 +74,8 @@ class LocatedEvents(list[LocatedEvent]):
     def from_text(cls, text: str) -> LocatedEvents:
         """Return the events that are stored in a run's file as this text."""
         # files of earlier versions name an event by its condition and have no error bound
-        return cls(
-            {"condition": each["event"], "error_bound": None} | each for each in json.loads(text)
-        )
+        earlier = {"error_bound": None, "error_method": "estimate"}
+        return cls({"condition": each["event"]} | earlier | each for each in json.loads(text))
 
     def to_text(self) -> str:
         """Return the text by which a run's file stores the events."""
@@ -133,7 +137,7 @@ class FollowedResult:
         """The events that were asked for, by name or in order: ``events["plateau-end"].time``.
 
         Each has its ``name`` and ``condition``, the first ``time`` at which it holds (infinite if
-        it never does), the ``error_bound`` of that time and its ``derivatives``; see
+        it never does), its ``error_bound`` with ``error_method``, and its ``derivatives``; see
         :class:`symderiv.integrate.events.located_events.LocatedEvent`.
         """
         return LocatedEvents.from_text(str(self.attributes.get("events", "[]")))

@@ -14,12 +14,17 @@ from symderiv.integrate.events.asked import Event, asked_events
 from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.events.located_events import LocatedEvents
 from symderiv.integrate.flows.courses import Course
+from symderiv.integrate.flows.flat_run import FlatResult
+from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
 from symderiv.integrate.flows.sensitivities import Direction, VariedRun, direction_by
+from symderiv.integrate.steppers.walk import DONE
 from symderiv.storage.run_files import BY
 
 _LONGER = 5
 # number of times per interval of a run at which events are looked for, and least number in all
 _BETWEEN, _LOOKED_AT = 16, 200
+# directions in which a state is moved to see by how much a gap changes
+_PROBES = 4
 
 
 def denser(alpha: np.ndarray, course: Course) -> np.ndarray:
@@ -250,6 +255,7 @@ def located(event: Event, condition: Condition | None, seen: SeenRun) -> dict[st
         "condition": event.condition,
         "alpha": None,
         "error_bound": None,
+        "error_method": "estimate",
         "derivatives": {},
     }
     place = None if condition is None else seen.first(condition)
@@ -270,21 +276,39 @@ def located(event: Event, condition: Condition | None, seen: SeenRun) -> dict[st
     speed = condition.change(here, alpha, varied.rates(row, alpha), 1.0)
     changes = varied.derivatives(row, alpha).items() if varied.directions else ()
     slopes = {name: -condition.change(here, alpha, each, 0.0) / speed for name, each in changes}
-    error = _time_error(condition, seen, alpha)
+    error = _time_error(condition, seen, row, alpha, speed)
     return record | {"alpha": alpha, "error_bound": error, "derivatives": slopes}
 
 
-def _time_error(condition: Condition, seen: SeenRun, alpha: float) -> float | None:
-    """Return the distance of a time from that of the event in a run with ten times the tolerance.
+def _time_error(
+    condition: Condition, seen: SeenRun, row: np.ndarray, alpha: float, speed: float
+) -> float | None:
+    """Return an estimate of the error of an event's time, from a worse run.
 
-    The result is None if that run does not meet the condition nearby.
+    That run has larger steps and a changed start, and its difference counts by as much as for the
+    error of a run (:mod:`symderiv.integrate.flows.run_errors`). Two runs may cross at this time, so
+    that the change of the gap by a part of the tolerance is added.
+
+    Args:
+        condition: The condition of the event.
+        seen: The run.
+        row, alpha: The state at the event, and its time.
+        speed: The rate of the gap there.
+
+    Returns:
+        The estimate, or None if the worse run does not meet the condition nearby.
     """
-    last = int(np.searchsorted(seen.times, alpha))
-    times = seen.times[max(last - 2, 0) : last + 3]
-    other = SeenRun.of(seen.varied.alone(), times, 10.0).first(condition)
+    varied, last = seen.varied.alone(), int(np.searchsorted(seen.times, alpha))
+    times, rows = seen.times[max(last - 2, 0) : last + 3], seen.rows[:, : varied.begin.size]
+    run = FlatResult(rows, len(rows), float(seen.times[-1]), rows[-1], DONE, 0, 0, 0, 0.0)
+    worse = replace(varied, flow=varied.flow.shaken(run, WORSE_START, 0))
+    other = SeenRun.of(worse, times, TIMES).first(condition)
     if other is None or other[1] == times[0] != seen.times[0]:
         return None
-    return abs(other[1] - alpha) + 1e-15 * alpha
+    here, own = varied.observed(row, alpha), OWN * varied.tolerance
+    changes = (varied.changes(row, each, alpha) for each in varied.around(row, _PROBES))
+    moved = max(abs(condition.change(here, alpha, each, 0.0)) for each in changes)
+    return EXPLICIT * abs(other[1] - alpha) + own * moved / abs(speed) + 1e-15 * alpha
 
 
 def _root(

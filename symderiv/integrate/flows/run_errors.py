@@ -23,7 +23,7 @@ import numpy as np
 from symderiv.integrate.flows.compression import relative_changes
 from symderiv.integrate.flows.courses import PiecewiseRun
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
-from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED
+from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED, error_missed
 from symderiv.integrate.steppers.walk import IMPLICIT
 from symderiv.problem.study import Study
 
@@ -201,6 +201,7 @@ def estimated(
         return best, None
     worse = Worse.of(problem, result, tolerance)
     most = 2 * (result.steps + result.rejected) + 100
+    # if these are a fifth fewer, one of 300 stated errors is below the true one
     coarse = worse.flow.run(worse.tolerance, most, progress, result.between)
     runs.append(coarse)
     reached = worse.error(result, coarse)
@@ -408,7 +409,7 @@ def _comparable(problem: PiecewiseRun, result: FlatResult, other: FlatResult) ->
 def why_missed(asked: float, best: MeasuredRun, study: Study | None = None) -> str:
     """Return why a run does not have the accuracy asked for, and what to do, in one line."""
     key = "relative_tolerance" if study is None else "time.relative_tolerance"
-    said = f"{key}: {asked:g} was asked for, {best.reached:.1e} was reached"
+    said = error_missed(asked, best.reached, key=key)
     if best.rounding > 0.5 * best.reached:
         grown, units = max(best.rounding / _ROUNDING, 1.0), "students" if study else "vectors"
         wanted = math.ceil(-math.log10(asked))
@@ -441,8 +442,8 @@ def _limited(asked: float, reached: float, least: float) -> str:
     unit = 10.0 ** math.floor(math.log10(max(reached, least)))
     wider = unit * math.ceil(max(reached, least) / unit)
     return (
-        f"time.relative_tolerance: {asked:g} was asked for, {reached:.1e} was reached: steps keep "
-        f"{least:.1e}, as means are not more accurate; ask for {wider:g}"
+        f"{error_missed(asked, reached)}: steps keep {least:.1e}, as means are not more accurate; "
+        f"ask for {wider:g}"
     )
 
 
@@ -456,7 +457,7 @@ def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool, least: float)
         # the percentage of a vanishing error has no meaning
         much = f"up to {100.0 * largest:.3g}%" if largest < 1.0 else "as much as its size or more"
         yield (
-            f"generalization_error: from alpha = {first:.4g} on it is uncertain by {much}; "
+            f"generalization_error: from alpha = {first:.4g} on its estimated error is {much}; "
             "a smaller time.relative_tolerance helps"
         )
 

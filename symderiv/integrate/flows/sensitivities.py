@@ -9,7 +9,7 @@ f(s, θ) of order one, the same right-hand side gives the product of the tangent
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -111,6 +111,24 @@ class VariedRun(ABC):
     ) -> Observed:
         """Return the derivatives of observables along a direction, with time at rate ``time``."""
 
+    @property
+    def tolerance(self) -> float:
+        """The usual tolerance of steps."""
+        flow = self.flow
+        usual: float = max(flow.goal.relative_tolerance / _TIGHTER, flow.least_tolerance())
+        return usual
+
+    def around(self, row: np.ndarray, count: int) -> Iterator[Direction]:
+        """Yield directions in which a state changes by the largest entry of each field, with random
+        signs.
+        """
+        packing, still = self.course.state, np.zeros(self.course.flat.size)
+        largest = np.full(self._size, np.max(np.abs(row[: self._size])))
+        for place in packing.slices.values():
+            largest[place] = np.max(np.abs(row[place]), initial=0.0)
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], (count, self._size))
+        return (Direction(each * largest, still) for each in signs)
+
     def alone(self) -> Self:
         """Return the run without derivatives."""
         return replace(self, directions={})
@@ -144,8 +162,7 @@ class VariedRun(ABC):
         asked, flow = since + asked, self.flow
         start = self.begin if begin is None else begin
         pieces = self.course.walk(asked, self._slope, start, since, self._behind, self._factored)
-        tolerance = looser * max(flow.goal.relative_tolerance / _TIGHTER, flow.least_tolerance())
-        result = driven(pieces, "auto", flow.step_limits(tolerance))
+        result = driven(pieces, "auto", flow.step_limits(looser * self.tolerance))
         if result.reached < asked.size:
             raise InputError(
                 f"the run stopped at alpha = {result.last_alpha:.6g}; ask for an earlier end",

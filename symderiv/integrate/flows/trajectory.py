@@ -15,15 +15,15 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 from symderiv.foundation.showing import Summary, whole_rows
-from symderiv.integrate.events.located_events import FollowedResult
+from symderiv.integrate.events.located_events import FollowedResult, LocatedEvent
 from symderiv.integrate.flows.compression import Compression
 from symderiv.problem.state import State
 from symderiv.storage.learning_curves import Curves, lengths
 from symderiv.storage.run_files import Contents, write
 
 REPEATED = (
-    "difference to the same integration with a ten times larger tolerance, and three quarters of "
-    "that to a worse one whose start differs by more than rounding"
+    "estimate by repetition: difference to the same integration with a ten times larger tolerance, "
+    "and three quarters of that to a worse one whose start differs by more than rounding"
 )
 """The ``tolerance_method`` of a run that was made again with a smaller tolerance."""
 
@@ -38,6 +38,15 @@ PROVED = "bound, proved by balls that contain the exact solution at these times"
 
 LOCAL_SUM = "sum of the estimated local errors"
 """The ``tolerance_method`` of a run without a second one; the growth of errors is left out."""
+
+
+def error_missed(
+    asked: float, reached: float, method: str = ESTIMATED, key: str = "time.relative_tolerance"
+) -> str:
+    """Return in words that an error, proved or estimated, is above the one asked for."""
+    known = "proved to be at most" if method == PROVED else "estimated as"
+    return f"{key}: {asked:g} was asked for, the error is {known} {reached:.1e}"
+
 
 # Arrays per eigenvalue of at most this size, in bytes, are written by default.
 _AUTOMATIC_BYTES = 64 * 2**20
@@ -62,12 +71,12 @@ class Trajectory(FollowedResult, Curves):
         message: one line that says how the run ended.
         steps, rejected, rhs_evaluations: numbers of accepted and rejected steps and of right-hand
             sides, in this integration and in those that estimate its error.
-        tolerance_reached: the largest error of Q, R, v over the times of the result, relative to
-            max Q, sqrt(max Q max T) and max v at that time; ``tolerance_method`` says how it is
-            known.
-        tolerance_kept: False if the error was found to be above the tolerance that was asked for.
-        error_accuracy: the uncertainty of the generalisation error in the same comparison, relative
-            to it, at most over the times; not a number if there was no comparison. Late in learning
+        tolerance_reached: an estimate of the largest error of Q, R, v over the times of the result,
+            relative to max Q, sqrt(max Q max T) and max v at that time; a proved bound if the run
+            was certified. ``tolerance_method`` says which, and how it was found.
+        tolerance_kept: False if this is above the tolerance that was asked for.
+        error_accuracy: an estimate of the error of the generalisation error, relative to it, at
+            most over the times; not a number if there was no second run. Late in learning
             the generalisation error is a small difference of Q, R and T, and less accurate.
         method: "explicit", "implicit", or "explicit to alpha = ..., then implicit".
         output: the file it was written to, if any.
@@ -135,9 +144,8 @@ class Trajectory(FollowedResult, Curves):
     def failure(self) -> str | None:
         """Return in one line what was asked for and not reached; None if everything was."""
         if self.cause == "done" and not self.tolerance_kept:
-            said = (
-                f"time.relative_tolerance: {self.relative_tolerance:g} was asked for, "
-                f"{self.tolerance_reached:.1e} was reached"
+            said = error_missed(
+                self.relative_tolerance, self.tolerance_reached, self.tolerance_method
             )
             # the warning has the reason, and says what to do
             return next((line for line in self.warnings if line.startswith(said)), said)
@@ -156,6 +164,7 @@ class Trajectory(FollowedResult, Curves):
             "rhs_evaluations": self.rhs_evaluations,
             "wall_seconds": self.wall_seconds,
             "tolerance_reached": self.tolerance_reached,
+            "tolerance_method": self.tolerance_method,
             "compression": str(compressed or "none"),
             "compression_error": None if compressed is None else compressed.error,
             "cause": self.cause,
@@ -198,9 +207,9 @@ class Trajectory(FollowedResult, Curves):
             return summary
         numbers = list(dict.fromkeys(name for each in events for name in each["derivatives"]))
         slopes = (f"derivative by {name}" for name in numbers)
-        columns = ("event", "first holds at alpha", "error of that", *slopes)
+        columns = ("event", "first holds at alpha", "error", *slopes)
         rows = [
-            [each.name, _said(each["alpha"], each.absence), _size(each["error_bound"])]
+            [each.name, _said(each["alpha"], each.absence), _size(each)]
             + [_said(each["derivatives"].get(name), "") for name in numbers]
             for each in events
         ]
@@ -257,8 +266,9 @@ def _said(number: float | None, missing: str) -> str:
     return missing if number is None else f"{number:.10g}"
 
 
-def _size(error: float | None) -> str:
-    return "" if error is None else f"{error:.1e}"
+def _size(event: LocatedEvent) -> str:
+    error = event["error_bound"]
+    return "" if error is None else f"{error:.1e} ({event.error_method})"
 
 
 def _compression_attributes(compression: Compression | None) -> dict[str, Any]:

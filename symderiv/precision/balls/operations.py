@@ -9,7 +9,8 @@ list can be evaluated in any numbers, over many boxes of doubles
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +25,24 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _LEAVES = ("state", "number", "ball", "pi")
 
 Entry = tuple[Any, ...]
+
+
+def no_closed_mean() -> NotYetError:
+    """Return the refusal of equations that contain integrals, or sums that approximate them."""
+    return NotYetError(
+        "has no enclosure: a mean has no closed form; take an activation with closed means (erf, "
+        "relu, linear, …), and erf and relu without biases",
+        argument="certify",
+    )
+
+
+@contextmanager
+def refusing_integrals() -> Iterator[None]:
+    """Turn errors of functions that do more than record operations into :func:`no_closed_mean`."""
+    try:
+        yield
+    except (TypeError, AttributeError) as error:
+        raise no_closed_mean() from error
 
 
 class Operations:

@@ -166,7 +166,7 @@ def curve_of(trajectory: Trajectory) -> Curve:
         "right-hand sides": trajectory.rhs_evaluations,
         "seconds": trajectory.wall_seconds,
         "tolerance": trajectory.relative_tolerance,
-        "error reached": trajectory.tolerance_reached,
+        "estimated error": trajectory.tolerance_reached,
     }
     if trajectory.compression is not None:
         numbers["compressed"] = str(trajectory.compression)

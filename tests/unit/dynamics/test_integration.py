@@ -268,7 +268,7 @@ def test_an_uncertain_generalization_error_is_reported_with_its_size():
     assert np.max(true) < coarse.error_accuracy
     assert fine.error_accuracy < 1e-2
     (warning,) = coarse.warnings
-    assert "from alpha = 3000 on it is uncertain" in warning
+    assert "from alpha = 3000 on its estimated error" in warning
     assert fine.warnings == ()
     assert np.isnan(solve(parse_study(ERF), check="never").error_accuracy)
 

@@ -21,7 +21,7 @@ from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.outputs import Output
 from symderiv.integrate.events.located_events import LocatedEvent, LocatedEvents
-from symderiv.integrate.flows.trajectory import PROVED
+from symderiv.integrate.flows.trajectory import PROVED, error_missed
 
 if TYPE_CHECKING:
     from flint import arb
@@ -272,14 +272,21 @@ def enclosed_trajectory(
         ToleranceError: The radius was not reached.
     """
     enclosure = enclosed_run(run, traced, followed.readable, radius, progress)
-    bound = enclosure.relative_difference
+    bound, asked = enclosure.relative_difference, run.relative_tolerance
+    # what was estimated before is known now
+    warnings = tuple(each for each in run.warnings if each != run.failure())
+    if bound > asked:
+        missed = error_missed(asked, bound, PROVED)
+        radii = f"radii of the balls are up to {enclosure.radius:.1e}"
+        warnings += (f"{missed}; {radii}, and ask for smaller ones if these are the limit",)
     return replace(
         run,
         enclosure=enclosure,
         attributes={**run.attributes, **_events_of(run, enclosure)},
         tolerance_reached=bound,
         tolerance_method=PROVED,
-        tolerance_kept=bound <= run.relative_tolerance,
+        tolerance_kept=bound <= asked,
+        warnings=warnings,
     )
 
 
@@ -298,7 +305,8 @@ def enclosed_system_run(
     enclosure = enclosed_run(run, traced, followed.readable, radius, progress)
     attributes = {**run.attributes, **_events_of(run, enclosure)}
     error = enclosure.relative_difference
-    return replace(run, enclosure=enclosure, attributes=attributes, error=error)
+    proved = replace(run, enclosure=enclosure, attributes=attributes)
+    return replace(proved, error=error, error_method=PROVED)
 
 
 def enclosed_run(
@@ -366,12 +374,12 @@ def coq_source(study: Study) -> str:
     flow = flow_at(study, start_of(study, None))
     try:
         traced = TracedFlow.of(flow, formulas_of(study, flow))
+        (observed, names), equations = traced.observables, traced.rates
     except NotYetError as error:
         raise error.renamed("to") from None
-    observed, names = traced.observables
     rates = {f"rate_of_{_plain(name)}": n for n, name in enumerate(traced.names)}
     values = {f"value_of_{_plain(name)}": n for n, name in enumerate(names)}
-    return coq_text(traced.start, [(traced.rates, rates), (observed, values)])
+    return coq_text(traced.start, [(equations, rates), (observed, values)])
 
 
 def _plain(name: str) -> str:
@@ -390,7 +398,7 @@ def _proved(event: LocatedEvent, enclosed: dict[str, Any]) -> dict[str, Any]:
     # the middle of the bounds, if the time in doubles is outside of them or was not found
     time = event.time if begin <= event.time <= end else (begin + end) / 2
     error = float(np.nextafter(max(end - time, time - begin), np.inf)) + np.spacing(time)
-    return {**event, **ends, "alpha": time, "error_bound": error}
+    return {**event, **ends, "alpha": time, "error_bound": error, "error_method": "bound"}
 
 
 def _no_level(run: Trajectory | SystemRun) -> str:
