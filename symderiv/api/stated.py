@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from symderiv.api.results.runs.grids import MapMade, SweepMade
 from symderiv.api.results.runs.run_asked import RunAsked
-from symderiv.foundation.errors import InputError, check_one_of, warn_caller
+from symderiv.foundation.errors import InputError, check_one_of, check_whole, warn_caller
 from symderiv.foundation.named_arguments import public_methods, taken, taking
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.system import stated_system
@@ -81,6 +81,7 @@ class System(stated_system.StatedSystem):
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
+        check_whole("max_steps", max_steps, 1)
         asked = taken(RunAsked, parameters)
         target, size = asked.target(), certified.radius_of(asked.radius, asked.digits)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
@@ -389,7 +390,7 @@ class System(stated_system.StatedSystem):
         alpha: Any = None,
         initial: Mapping[str, Any],
         dimension: int,
-        events: Sequence[str | Event] = (),
+        events: Sequence[str | Event] | str | Event = (),
         **parameters: Any,
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
@@ -467,10 +468,11 @@ class System(stated_system.StatedSystem):
         Raises:
             InputError: A name is not one of these, or the results do not fit into memory.
         """
-        from symderiv.api.results.runs.ensembles import system_ensemble
+        from symderiv.api.results.runs.ensembles import check_run, system_ensemble
         from symderiv.sweeps.system_grid import SweptSystem
         from symderiv.system.system_ensembles import Wanted
 
+        check_run(max_steps, check)
         wanted = Wanted(
             asked_times(end, alpha, points, spacing),
             relative_tolerance,

@@ -43,7 +43,7 @@ class ByName:
 
     def __getitem__(self, name: str) -> np.ndarray:
         arrays = self.arrays()
-        if name not in arrays:
+        if not isinstance(name, str) or name not in arrays:
             raise InputError(f"{name!r} is not in the {self._where}; there are {', '.join(arrays)}")
         return arrays[name]
 

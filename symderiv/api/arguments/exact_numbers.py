@@ -55,11 +55,11 @@ def times_of(alpha: float | Iterable[float]) -> list[float]:
     Raises:
         InputError: one is not a finite number >= 0.
     """
-    given = [alpha] if isinstance(alpha, int | float) else list(alpha)
     try:
+        given = [alpha] if isinstance(alpha, int | float) else list(alpha)
         times = [float(time) for time in given]
     except (TypeError, ValueError):
-        raise InputError("must be numbers", argument="alpha") from None
+        raise InputError("must be a number or a list of numbers", argument="alpha") from None
     for time in times:
         if not (math.isfinite(time) and time >= 0.0):
             raise InputError(f"{time!r} is not a finite number >= 0", argument="alpha")
