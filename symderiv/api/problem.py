@@ -563,12 +563,10 @@ class Problem(Shown):
             >>> round(found.parameters["learning_rate"], 6)
             0.8
         """
-        from symderiv.api.arguments.starts import start_of
         from symderiv.api.results.followed import FollowedStudy
         from symderiv.api.results.runs.fits import fitted
 
         with naming_arguments(), progress_bar(progress, "fitting") as update:
-            start_of(self._study, initial)  # a wrong one is refused as such
             return fitted(FollowedStudy(self._study, initial), curves, parameters, update)
 
     def optimise(

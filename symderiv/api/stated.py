@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.results.runs.grids import MapMade, SweepMade
 from symderiv.api.results.runs.run_asked import RunAsked
 from symderiv.foundation.errors import InputError, check_one_of, check_whole, warn_caller
@@ -49,7 +50,7 @@ class System(stated_system.StatedSystem):
         relative_tolerance: float = 1e-9,
         absolute_tolerance: float = 1e-14,
         max_steps: int = 100_000_000,
-        progress: Any = None,
+        progress: Progress = None,
         **parameters: Any,
     ) -> SystemRun:
         """Integrate the equations from α = 0.
@@ -90,7 +91,11 @@ class System(stated_system.StatedSystem):
         wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
         # equations without a proof are refused before they are compiled and solved
         traced = certified.traced_system(followed) if asked.certify else None
-        run = followed.integrated(wanted, max_steps, progress)
+        last = float(times[-1]) or 1.0
+        with progress_bar(progress) as update:
+            run = followed.integrated(
+                wanted, max_steps, lambda reached, steps: update("solving", reached / last)
+            )
         if traced is not None:
             with progress_bar(None) as update:
                 run = certified.enclosed_system_run(run, traced, followed, size, update)
@@ -125,7 +130,11 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.foundation.outputs import Output
 
-        Output(path, "html", force=force)  # refused before anything is computed
+        # refused before anything is computed
+        Output(path, "html", force=force)
+        check_whole("dimension", 1 if dimension is None else dimension, 1)
+        check_whole("runs", runs, 1)
+        check_whole("seed", seed, 0)
         run = self.solve(initial=initial, **solving)
         simulation = None
         if dimension is not None:
@@ -158,7 +167,8 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.api.results.flows.jacobian import jacobian_at, point_of_system
 
-        point = point_of_system(self.solver, state, parameters, by_parameters=True)
+        with naming_arguments(initial="state"):
+            point = point_of_system(self.solver, state, parameters, by_parameters=True)
         return jacobian_at(point, digits)
 
     def linearise(self, state: Mapping[str, Any], **parameters: Any) -> Linearisation:
@@ -175,7 +185,9 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.api.results.flows.jacobian import linearised_at, point_of_system
 
-        return linearised_at(point_of_system(self.solver, state, parameters))
+        with naming_arguments(initial="state"):
+            point = point_of_system(self.solver, state, parameters)
+        return linearised_at(point)
 
     @following("looking for fixed points")
     def fixed_points(

@@ -136,7 +136,6 @@ def points_of_problems() -> Calls:
         "linearise": ({}, "state: state"),
         "rates": (STATE, "matrix: Q R T; number: alpha"),
         "plateau": ({}, "whole: digits; flag: full; exact: T1"),
-        "late": ({}, "times: alpha; exact: T1 D1"),
         "equilibrium": (
             {"alpha": [1.0]},
             "times: alpha; choice: kind constraint prior; progress: progress",
@@ -157,7 +156,9 @@ def points_of_problems() -> Calls:
         ),
     }  # fmt: skip
     rhs = problem().rhs
+    several = sd.Problem("erf", students=2, teachers=2)
     return _methods(problem, table) | {
+        "late": _of(several.late, {}, "times: alpha; exact: T1 D1"),
         "rhs": _of(lambda y: rhs()(0.0, y), {}, "matrix: y"),
         "rhs.unpack": _of(lambda y: rhs().unpack(y), {}, "matrix: y"),
         "rhs.pack": _of(lambda state: rhs().pack(state), {}, "state: state"),
@@ -190,7 +191,7 @@ def systems() -> Calls:
             "text: scheduler; state: initial; positive: end",
         ),
         "map": (
-            {"quantity": "final_error", "over": {"eta": (0.1, 1), "w.w": (0.1, 1)}, "end": 1.0}
+            {"quantity": "final_error", "over": {"eta": (0.1, 1), "kappa": (0.1, 1)}, "end": 1.0}
             | start,
             "choice: quantity observable; dictionary: over; whole: resolution coarse check;"
             "positive: end change; flag: kinds; progress: progress; state: initial",
@@ -227,7 +228,7 @@ def systems() -> Calls:
 
 def _files_of_systems() -> Calls:
     table = {
-        "export": ({"to": "latex"}, "choice: to; path: output; flag: force"),
+        "export": ({"to": "python"}, "choice: to; path: output; flag: force"),
         "generate": ({"name": "own"}, "word: name; path: output; flag: force"),
         "save": ({"path": "P.toml"}, "path: path; flag: force"),
         "report": (
@@ -301,7 +302,12 @@ def inputs() -> Calls:
             "whole: dimension latent_dimension seed",
         ),
         "NLGP": _of(sd.NLGP, ring | {"gain": 2.0}, "positive: gain; list: lengths; whole: sites"),
-        "NLGP.row": _of(lambda label: sd.NLGP(2.0, **ring).row(label), {}, "whole: label", accepted={"label": (True,)}),
+        "NLGP.row": _of(
+            lambda label: sd.NLGP(2.0, **ring).row(label),
+            {},
+            "whole: label",
+            accepted={"label": (True,)},
+        ),
         "SinglePulse": _of(sd.SinglePulse, ring, "list: lengths; whole: sites; flag: complement"),
         "OneStep": _of(
             sd.OneStep,
@@ -402,7 +408,7 @@ def results() -> Calls:
     }
     solved = both | {
         "extend": ({"end": 4.0}, "positive: end; whole: points; progress: progress"),
-        "sensitivity": ({"name": "Q", "parameter": "learning_rate"}, "name: name parameter"),
+        "sensitivity": ({"name": "Q", "parameter": "learning_rate"}, "name: parameter"),
     }
     simulated = both | {"mean": ({}, "name: name"), "standard_error": ({}, "name: name")}
     named = {"run": _methods(trajectory, solved), "simulation": _methods(simulation, simulated)}

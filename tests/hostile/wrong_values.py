@@ -135,7 +135,8 @@ def system() -> sd.System:
     x, w, B = P.inputs("x"), P.vectors("w", 2), P.vectors("B", 2, fixed=True)
     eta = P.parameter("eta", 0.5)
     error = ((w @ x).sum() - (B @ x).sum()) ** 2 / 2
-    P.descend(error, {w: eta})
+    kappa = P.parameter("kappa", 0.1)
+    P.descend(error + kappa * w.dot(w).trace() / 2, {w: eta})
     P.observe(error=error)
     return P
 

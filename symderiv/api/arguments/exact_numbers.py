@@ -56,6 +56,8 @@ def times_of(alpha: float | Iterable[float]) -> list[float]:
         InputError: one is not a finite number >= 0.
     """
     try:
+        if isinstance(alpha, bool | str | bytes):
+            raise TypeError
         given = [alpha] if isinstance(alpha, int | float) else list(alpha)
         times = [float(time) for time in given]
     except (TypeError, ValueError):

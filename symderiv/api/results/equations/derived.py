@@ -81,7 +81,7 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
     derivation = learning_derivation(
         student,
         teacher,
-        _checked(tolerance),
+        check_tolerance(tolerance),
         plateau=True,
         rule=rule,
         rates=_rates_told(study),
@@ -146,7 +146,7 @@ def module_of(
     if not name:
         raise InputError("is missing", argument="name")
     check_module_name(name, None if output is None else Path(output))
-    tolerance = _checked(tolerance)
+    tolerance = check_tolerance(tolerance)
 
     from symderiv.lowering.solver_files import FAST, RUNTIME, runtime_text
 
@@ -254,7 +254,7 @@ class CheckedIn(Answer):
         )
 
 
-def _checked(tolerance: float | None) -> float | None:
+def check_tolerance(tolerance: float | None) -> float | None:
     """Return the tolerance; refuse one that is not between 0 and 1."""
     if tolerance is not None and not 0 < tolerance < 1:
         raise InputError(

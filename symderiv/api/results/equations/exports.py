@@ -106,8 +106,10 @@ def export_of(
     language = LANGUAGES[to]
     from symderiv_codegen import PrinterError
 
+    from symderiv.api.results.equations.derived import check_tolerance
     from symderiv.lowering.programs.exported import kept_vectors, source_text
 
+    check_tolerance(tolerance)
     target = None if output is None else Output(output, language.ending, inputs=inputs, force=force)
     if to == "latex":
         from symderiv.api.results.equations.latex_fragments import latex_fragment

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.errors import warn_caller
+from symderiv.foundation.errors import InputError, warn_caller
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +47,11 @@ class SweepMade:
         """Return the sweep in a store, and warn of runs that failed."""
         from symderiv.sweeps.sweep import run_sweep
 
+        if not isinstance(self.scheduler, str | None):
+            raise InputError(
+                f"must be the address of a Dask scheduler, not {self.scheduler!r}",
+                argument="scheduler",
+            )
         sweep = run_sweep(
             study,
             over,
