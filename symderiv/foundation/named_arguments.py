@@ -166,15 +166,22 @@ def _given(
     function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield the arguments of a call by name, as far as their annotations are plain."""
-    kinds = _kinds_of(function)
-    for name, value in (*zip(kinds, values, strict=False), *named.items()):
+    kinds, positional = _kinds_of(function), _positional(function)
+    for name, value in (*zip(positional, values, strict=False), *named.items()):
         if kinds.get(name):
             yield name, value
 
 
 @functools.cache
+def _positional(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the arguments that may be given without a name, in order."""
+    parameters = inspect.signature(function).parameters.items()
+    return tuple(name for name, each in parameters if "POSITIONAL_O" in each.kind.name)
+
+
+@functools.cache
 def _kinds_of(function: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
-    """Return the kinds of values that each argument takes, in order; none if they are not plain."""
+    """Return the kinds of values that each argument takes; none if they are not plain."""
     kinds = {}
     for name, parameter in inspect.signature(function).parameters.items():
         annotation = str(parameter.annotation)
@@ -289,11 +296,7 @@ def _explained(
             said = did_you_mean(name, names if listed is None else listed.parameters)
             said = said or f"; it takes {', '.join(names) or 'none'}"
             return InputError(f"is not an argument of {call}{said}", argument=name)
-    positional = [
-        name
-        for name, each in parameters.items()
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-    ]
+    positional = _positional(function)
     if len(values) > len(positional):
         by_name = [
             "NAME" if each.kind is each.VAR_KEYWORD else name

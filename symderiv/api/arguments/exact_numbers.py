@@ -68,3 +68,12 @@ def times_of(alpha: float | Iterable[float]) -> list[float]:
     if not times:
         raise InputError("give at least one time", argument="alpha")
     return times
+
+
+def check_tolerance(tolerance: float | None) -> float | None:
+    """Return the tolerance; refuse one that is not between 0 and 1."""
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise InputError(
+            f"{tolerance:g}: choose a number between 0 and 1, like 1e-8", argument="tolerance"
+        )
+    return tolerance

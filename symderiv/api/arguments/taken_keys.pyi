@@ -145,7 +145,7 @@ class SolveKeys(TypedDict, total=False):
     derivative. For a system they are parameters (``eta``), initial values that are one number
     (``initial.u``) and arguments of input models (``inputs.x.exponent``). See
     :meth:`Trajectory.sensitivity`."""
-    events: Sequence[str | Event]
+    events: Sequence[str | Event] | str | Event
     """conditions on order parameters and observables, such as ``"generalization_error < 1e-3"`` or
     ``"R[1,1] > 2*R[1,2]"``, or events made by :func:`symderiv.event`. The first time at which each
     of them holds is located, and differentiated with respect to ``sensitivities``; see
@@ -418,7 +418,7 @@ class SweepKeys(TimedGridKeys, total=False):
     """solve everything again."""
     progress: Progress
     """see :meth:`symderiv.Problem.solve`."""
-    notice: Any
+    notice: Callable[[str], None] | None
     """a function that is called with a line that says where the sweep runs, and with one line for
     each damaged part."""
 
@@ -437,7 +437,7 @@ class MapKeys(TimedGridKeys, total=False):
     """True if a quantity that is a function returns names of kinds."""
     check: int
     """the number of random points of the full grid that are solved and compared with the map."""
-    checkpoint: Any
+    checkpoint: Checkpoint | None
     """see :meth:`symderiv.Problem.solve`; only for quantities with a name. Runs in the checkpoint
     are not solved again."""
     progress: Progress

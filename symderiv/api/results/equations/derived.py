@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.api.arguments.argument_names import naming_arguments
+from symderiv.api.arguments.exact_numbers import check_tolerance
 from symderiv.api.arguments.module_names import check_module_name
 from symderiv.api.results.answer import Answer
 from symderiv.formula import activation as read_activation
@@ -252,15 +253,6 @@ class CheckedIn(Answer):
             f"the checked-in modules {differing} differ from what the derivation gives; "
             "run: symderiv generate --checked-in"
         )
-
-
-def check_tolerance(tolerance: float | None) -> float | None:
-    """Return the tolerance; refuse one that is not between 0 and 1."""
-    if tolerance is not None and not 0 < tolerance < 1:
-        raise InputError(
-            f"{tolerance:g}: choose a number between 0 and 1, like 1e-8", argument="tolerance"
-        )
-    return tolerance
 
 
 def _accuracy(text: str) -> dict[str, str | float]:
