@@ -573,7 +573,7 @@ def _correlation(given: Any, length: int | None) -> sp.ImmutableMatrix | None:
     rows = given.tolist() if hasattr(given, "tolist") else given
     if not _is_square(rows, length):
         raise ShapeError(
-            f"must be a matrix with {length} rows of {length}, a row and a column for each token",
+            f"must be {length} x {length} numbers, a row and a column for each token",
             argument="correlation",
         )
     matrix = sp.ImmutableMatrix([[as_expression(e, "correlation") for e in row] for row in rows])

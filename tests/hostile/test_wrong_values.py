@@ -161,5 +161,5 @@ def test_unpacked_vectors_can_be_packed_again() -> None:
 
 @pytest.mark.parametrize("given", [3, 2.5, True, [1, 2], [[1, 0]], [[1, 0], [0]], "abc", {1: 2}])
 def test_a_correlation_that_is_no_matrix_of_tokens_is_refused(given: Any) -> None:
-    with pytest.raises(sd.InputError, match="correlation: must be a matrix with 2 rows of 2"):
+    with pytest.raises(sd.InputError, match="correlation: must be 2 x 2 numbers"):
         sd.System().inputs("x", length=2, correlation=given)

@@ -3,7 +3,7 @@
 Written by ``symderiv generate --checked-in``; do not edit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 from symderiv.integrate.events.asked import Event
+from symderiv.storage.checkpoint import Checkpoint
 
 Numbers = Sequence[float] | NDArray[Any]
 Values = Sequence[Any] | NDArray[Any]
