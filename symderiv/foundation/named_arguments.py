@@ -18,6 +18,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, TypeVar
@@ -234,7 +235,16 @@ def _is_clear(value: Any, kinds: tuple[str, ...]) -> bool:
         return True
     if not isinstance(value, _BUILT_IN):
         return _NUMBERS.issuperset(kinds) and not hasattr(value, "__float__")
-    return not value or isinstance(value, _NEVER) or _NUMBERS.issuperset(kinds)
+    if not value or isinstance(value, _NEVER):
+        return True
+    return _NUMBERS.issuperset(kinds) and not _reads_as_number(value)
+
+
+def _reads_as_number(value: Any) -> bool:
+    """Return whether a value is a text that is a number, which some calls read."""
+    with suppress(ValueError):
+        return isinstance(value, str) and bool(float(value) or True)
+    return False
 
 
 def _is_of(value: Any, kind: str, certain: bool) -> bool:
