@@ -82,7 +82,6 @@ class System(stated_system.StatedSystem):
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
-        check_whole("max_steps", max_steps, 1)
         asked = taken(RunAsked, parameters)
         target, size = asked.target(), certified.radius_of(asked.radius, asked.digits)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
@@ -91,11 +90,7 @@ class System(stated_system.StatedSystem):
         wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
         # equations without a proof are refused before they are compiled and solved
         traced = certified.traced_system(followed) if asked.certify else None
-        last = float(times[-1]) or 1.0
-        with progress_bar(progress) as update:
-            run = followed.integrated(
-                wanted, max_steps, lambda reached, steps: update("solving", reached / last)
-            )
+        run = followed.integrated(wanted, max_steps, progress)
         if traced is not None:
             with progress_bar(None) as update:
                 run = certified.enclosed_system_run(run, traced, followed, size, update)
@@ -487,11 +482,8 @@ class System(stated_system.StatedSystem):
         check_run(max_steps, check)
         wanted = Wanted(
             asked_times(end, alpha, points, spacing),
-            relative_tolerance,
-            absolute_tolerance,
-            threads,
-            max_steps,
-            check == "auto",
+            *(relative_tolerance, absolute_tolerance, threads, max_steps),
+            check=check == "auto",
             fewest=8,
         )
         swept = SweptSystem(self, initial, parameters or {}, wanted)

@@ -13,7 +13,7 @@ import sympy as sp
 import symderiv as sd
 from hostile.calls import PAPER
 from hostile.python_calls import FAMILIES
-from hostile.wrong_values import START, faults, problem, system
+from hostile.wrong_values import START, faults, problem, system, trajectory
 
 #: Public names that are results, errors or records, which nobody calls.
 MADE_BY_CALLS = {
@@ -163,3 +163,13 @@ def test_unpacked_vectors_can_be_packed_again() -> None:
 def test_a_correlation_that_is_no_matrix_of_tokens_is_refused(given: Any) -> None:
     with pytest.raises(sd.InputError, match="correlation: must be 2 x 2 numbers"):
         sd.System().inputs("x", length=2, correlation=given)
+
+
+def test_numbers_that_are_too_large_are_refused_in_one_line() -> None:
+    for name in ("T1", "D1"):
+        with pytest.raises(sd.InputError, match=f"{name}: is too large"):
+            sd.late(units=2, distinct_eigenvalues=2, exponent=1.0, **{name: "1e400"})
+    with pytest.raises(sd.InputError, match=r"runs: 10{10} runs of 2 points would take"):
+        system().simulate(20, runs=10**10, end=1.0, points=2, initial=START)
+    with pytest.raises(sd.InputError, match="points: must be a whole number from 1 to 1000000"):
+        trajectory().extend(4.0, points=10**30)
