@@ -11,6 +11,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 from symderiv.problem.input_models import Isotropic
+from symderiv.problem.key_names import key_of
 
 if TYPE_CHECKING:
     from symderiv.api.results.equations.derived import CheckedIn, LearningDerivation, Module
@@ -136,11 +137,16 @@ def _problem(
     rule: dict[str, Any],
 ) -> Problem:
     """Return the problem with these activations and this learning rule."""
+    for key in rule:
+        key_of(key)
     changes = {key: value for key, value in rule.items() if value is not None}
     if study is not None:
         given = {"activation": activation, "teacher_activation": teacher_activation}
         changes |= {key: value for key, value in given.items() if value is not None}
-        problem = Problem.from_toml(study)
+        try:
+            problem = Problem.from_toml(study)
+        except InputError as error:
+            raise error.renamed("study" if error.argument == "source" else error.argument) from None
         return problem.replace(**changes) if changes else problem
     if activation is None:
         raise InputError("is missing; give an activation, or a study", argument="activation")

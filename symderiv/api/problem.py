@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace as replaced
 from functools import partial
 from os import PathLike, fspath
@@ -20,6 +20,7 @@ from symderiv.api.results.runs.grids import MapMade, SweepMade
 from symderiv.api.results.runs.run_asked import RunAsked
 from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.named_arguments import taken, taking
+from symderiv.foundation.outputs import Output, as_output
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.foundation.showing import Shown, Summary, plain, whole_rows
 from symderiv.keys.key_records import argument_of_key, saying
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.state import State
     from symderiv.show.pages.job import StudyResult
+    from symderiv.storage.checkpoint import Checkpoint
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
 
@@ -409,9 +411,9 @@ class Problem(Shown):
         *,
         initial: Start | None = None,
         output: str | PathLike[str] | None = None,
-        checkpoint: Any = None,
+        checkpoint: Checkpoint | None = None,
         progress: Progress = None,
-        notice: Any = None,
+        notice: Callable[[str], None] | None = None,
         **keys: Unpack[SolveKeys],
     ) -> Trajectory:
         """Integrate the order-parameter equations.
@@ -446,12 +448,13 @@ class Problem(Shown):
         study = self._timed(times)
         from symderiv.api.results.runs.solved import solved
 
+        file = _file(output)
         target = asked.target()  # one that cannot be written is refused before anything is computed
         with naming_arguments(), progress_bar(progress) as update:
             run, study = solved(study, initial, asked, update, notice, checkpoint)
         if target is not None:
             run.enclosure.save(target)
-        return self._finished(run, study, initial, output)
+        return self._finished(run, study, initial, file)
 
     @following("following fluctuations")
     @saying(TABLES, taking=_GRID, values="alpha")
@@ -461,7 +464,7 @@ class Problem(Shown):
         initial: Start | None = None,
         dimension: int | None = None,
         independent_starts: bool = False,
-        events: Sequence[str | Event] = (),
+        events: Sequence[str | Event] | str | Event = (),
         **keys: Unpack[FluctuationKeys],
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
@@ -508,7 +511,7 @@ class Problem(Shown):
         result: Result,
         study: Study,
         initial: Start | None,
-        output: str | PathLike[str] | None,
+        file: Output | None,
     ) -> Result:
         """Return a result that knows its problem; warn of its faults, and write it if asked."""
         result = replaced(
@@ -520,7 +523,7 @@ class Problem(Shown):
         )
         for message in dict.fromkeys((*result.warnings, result.failure())):
             warn_caller(message)
-        return result if output is None else result.save(output)
+        return result if file is None else result.save(file)
 
     def fit(
         self,
@@ -650,7 +653,7 @@ class Problem(Shown):
         max_steps: int | None = None,
         check: Literal["auto", "never"] = "never",
         progress: Progress = None,
-        notice: Any = None,
+        notice: Callable[[str], None] | None = None,
         over: Mapping[str, Sequence[Any]] | None = None,
         **lists: Unpack[EnsembleKeys],
     ) -> xarray.Dataset:
@@ -726,9 +729,9 @@ class Problem(Shown):
         initial: Start | None = None,
         workers: int | None = None,
         output: str | PathLike[str] | None = None,
-        checkpoint: Any = None,
+        checkpoint: Checkpoint | None = None,
         progress: Progress = None,
-        notice: Any = None,
+        notice: Callable[[str], None] | None = None,
         **keys: Unpack[SimulateKeys],
     ) -> Simulation:
         """Simulate one-pass stochastic gradient descent, several times.
@@ -755,6 +758,7 @@ class Problem(Shown):
         times = {name: keys.get(name) for name in map(argument_of, _GRID)}
         study = self._timed(times)
         asked = given({name: keys.get(name) for name in ("runs", "method")})
+        file = _file(output)
         if given(times):
             asked["end"] = None
         with naming_arguments(), progress_bar(progress) as update:
@@ -769,7 +773,7 @@ class Problem(Shown):
                 notice=notice,
                 checkpoint=checkpoint,
             )
-        return self._finished(simulation, study, initial, output)
+        return self._finished(simulation, study, initial, file)
 
     def study(
         self,
@@ -777,9 +781,9 @@ class Problem(Shown):
         *,
         thorough: bool = False,
         force: bool = False,
-        checkpoints: Any = None,
+        checkpoints: Callable[..., Any] | None = None,
         progress: Progress = None,
-        notice: Any = None,
+        notice: Callable[[str], None] | None = None,
     ) -> StudyResult:
         """Solve the equations, simulate SGD, compare both and write a report, also for a sweep.
 
@@ -1300,6 +1304,12 @@ class Problem(Shown):
         return _restored, (tables, self._study.base)
 
 
+def _file(output: str | PathLike[str] | None) -> Output | None:
+    """Return the file of a result; one that cannot be written is refused before the run."""
+    with naming_arguments(path="output"):
+        return None if output is None else as_output(output, "nc")
+
+
 def _python(value: Any, key: str = "") -> Any:
     """Return a value in a form that a study's text can hold; SymPy expressions become texts."""
     symbols = getattr(value, "free_symbols", None)
@@ -1364,16 +1374,21 @@ def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the study's tables that the constructor's arguments state."""
     tables: dict[str, Any] = {table: {} for table in STATED}
     for name, value in arguments.items():
-        if name in _NO_KEYS or value is None:
+        if name in _NO_KEYS:
             continue
         table, _, key = _own_key(name).partition(".")
+        if value is None:
+            continue
         # defaults count as not given, so that weights of a state file need not agree with them
         if (
             f"{table}.{key}" not in _TOLD
-            and plain(value) == TABLES[table].model_fields[key].default
+            and (told := plain(value, finite=False)) == TABLES[table].model_fields[key].default
+            and isinstance(told, bool) <= isinstance(TABLES[table].model_fields[key].default, bool)
         ):
             continue
         tables[table][key] = _python(value, key)
+    if arguments["tasks"] is not None:
+        _check_tasks(arguments["tasks"])
     if arguments["tasks"]:
         tables["task"] = [
             {
@@ -1384,10 +1399,22 @@ def _tables_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
         ]
     if arguments["inputs"] is not None:
         tables["data"] = _input_model(arguments["inputs"])
-    given_tables = ((name, arguments[name]) for name in ("time", "simulation"))
-    return tables | {
-        name: plain(dict(keys), finite=False) for name, keys in given_tables if keys is not None
-    }
+    for name in ("time", "simulation"):
+        keys = arguments[name]
+        if not isinstance(keys, Mapping | None):
+            raise InputError(f"must be a dictionary of the keys of [{name}]", argument=name)
+        if keys is not None:
+            tables[name] = plain(keys, finite=False)
+    return tables
+
+
+def _check_tasks(tasks: Any) -> None:
+    """Raise an error if tasks are not a list of dictionaries."""
+    if not isinstance(tasks, list | tuple) or not all(isinstance(each, Mapping) for each in tasks):
+        raise InputError(
+            'must be a list of dictionaries, one for each task, such as [{"until": 10}, {}]',
+            argument="tasks",
+        )
 
 
 def _input_model(given: Any) -> Any:

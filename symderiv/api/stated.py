@@ -8,9 +8,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.results.runs.grids import MapMade, SweepMade
 from symderiv.api.results.runs.run_asked import RunAsked
-from symderiv.foundation.errors import InputError, check_one_of, warn_caller
+from symderiv.foundation.errors import InputError, check_one_of, check_whole, warn_caller
 from symderiv.foundation.named_arguments import public_methods, taken, taking
 from symderiv.foundation.progress import Progress, following, progress_bar
 from symderiv.system import stated_system
@@ -49,7 +50,7 @@ class System(stated_system.StatedSystem):
         relative_tolerance: float = 1e-9,
         absolute_tolerance: float = 1e-14,
         max_steps: int = 100_000_000,
-        progress: Any = None,
+        progress: Progress = None,
         **parameters: Any,
     ) -> SystemRun:
         """Integrate the equations from α = 0.
@@ -124,7 +125,11 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.foundation.outputs import Output
 
-        Output(path, "html", force=force)  # refused before anything is computed
+        # refused before anything is computed
+        Output(path, "html", force=force)
+        check_whole("dimension", 1 if dimension is None else dimension, 1)
+        check_whole("runs", runs, 1)
+        check_whole("seed", seed, 0)
         run = self.solve(initial=initial, **solving)
         simulation = None
         if dimension is not None:
@@ -157,7 +162,8 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.api.results.flows.jacobian import jacobian_at, point_of_system
 
-        point = point_of_system(self.solver, state, parameters, by_parameters=True)
+        with naming_arguments(initial="state"):
+            point = point_of_system(self.solver, state, parameters, by_parameters=True)
         return jacobian_at(point, digits)
 
     def linearise(self, state: Mapping[str, Any], **parameters: Any) -> Linearisation:
@@ -174,7 +180,9 @@ class System(stated_system.StatedSystem):
         """
         from symderiv.api.results.flows.jacobian import linearised_at, point_of_system
 
-        return linearised_at(point_of_system(self.solver, state, parameters))
+        with naming_arguments(initial="state"):
+            point = point_of_system(self.solver, state, parameters)
+        return linearised_at(point)
 
     @following("looking for fixed points")
     def fixed_points(
@@ -389,7 +397,7 @@ class System(stated_system.StatedSystem):
         alpha: Any = None,
         initial: Mapping[str, Any],
         dimension: int,
-        events: Sequence[str | Event] = (),
+        events: Sequence[str | Event] | str | Event = (),
         **parameters: Any,
     ) -> Fluctuations:
         """Return how order parameters of runs at finite N differ from the limit of large N.
@@ -467,17 +475,15 @@ class System(stated_system.StatedSystem):
         Raises:
             InputError: A name is not one of these, or the results do not fit into memory.
         """
-        from symderiv.api.results.runs.ensembles import system_ensemble
+        from symderiv.api.results.runs.ensembles import check_run, system_ensemble
         from symderiv.sweeps.system_grid import SweptSystem
         from symderiv.system.system_ensembles import Wanted
 
+        check_run(max_steps, check)
         wanted = Wanted(
             asked_times(end, alpha, points, spacing),
-            relative_tolerance,
-            absolute_tolerance,
-            threads,
-            max_steps,
-            check == "auto",
+            *(relative_tolerance, absolute_tolerance, threads, max_steps),
+            check=check == "auto",
             fewest=8,
         )
         swept = SweptSystem(self, initial, parameters or {}, wanted)

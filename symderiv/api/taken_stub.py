@@ -44,7 +44,7 @@ _HEAD: Final = '''"""Arguments that calls take by the records of keys.
 Written by ``symderiv generate --checked-in``; do not edit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict
 
@@ -53,6 +53,7 @@ from numpy.typing import NDArray
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 from symderiv.integrate.events.asked import Event
+from symderiv.storage.checkpoint import Checkpoint
 
 Numbers = Sequence[float] | NDArray[Any]
 Values = Sequence[Any] | NDArray[Any]

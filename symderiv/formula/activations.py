@@ -12,7 +12,7 @@ from symderiv.formula.bounds import measure
 from symderiv.formula.definitions import expanded
 from symderiv.formula.known_functions import FUNCTIONS
 from symderiv.formula.reader import quoted, read, to_text
-from symderiv.foundation.errors import FormulaError
+from symderiv.foundation.errors import FormulaError, InputError
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.nearest import did_you_mean
 
@@ -82,7 +82,11 @@ class Activation:
         return parse_formula(self.text, ("x",))
 
     def __call__(self, value: Any) -> Any:
-        """Return g of a SymPy expression, or of each entry of an array of them."""
+        """Return g of a number or a SymPy expression, or of each entry of an array of them.
+
+        Raises:
+            InputError: The value is none of these.
+        """
         import numpy as np
         import sympy as sp
 
@@ -92,7 +96,16 @@ class Activation:
             for place in np.ndindex(array.shape):
                 result[place] = self(array[place])
             return result
-        return self.expression.subs(sp.Symbol("x", real=True), sp.sympify(value))
+        try:
+            at = sp.sympify(value, strict=True)  # a text would be evaluated
+        except sp.SympifyError:
+            at = None
+        if not isinstance(at, sp.Expr):
+            raise InputError(
+                "an activation takes a number, a SymPy expression or an array of these, not "
+                + " ".join(repr(value)[:60].split())
+            )
+        return self.expression.subs(sp.Symbol("x", real=True), at)
 
 
 @public

@@ -7,6 +7,7 @@ never parses messages.
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Iterable
@@ -152,19 +153,20 @@ class RunWarning(UserWarning):
 
 def check_one_of(argument: str, value: str, known: Iterable[str]) -> None:
     """Raise an error with the nearest known value if that of an argument is not known."""
-    if value not in (names := list(known)):
+    names = list(known)
+    if not isinstance(value, str) or value not in names:
         from symderiv.foundation.nearest import did_you_mean
 
         said = f"{value!r} is not one of {', '.join(names)}{did_you_mean(str(value), names)}"
         raise InputError(said, argument=argument)
 
 
-def check_whole(argument: str, value: Any, least: int) -> None:
-    """Raise an error if the value of an argument is not a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise InputError(
-            f"must be a whole number of at least {least}, not {value!r}", argument=argument
-        )
+def check_whole(argument: str, value: Any, least: int, most: float = math.inf) -> None:
+    """Raise an error if an argument is not a whole number from ``least`` to ``most``."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not (whole and least <= int(value) <= most):
+        words = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+        raise InputError(f"must be a whole number {words}, not {value!r}", argument=argument)
 
 
 def warn_caller(message: str | None) -> None:

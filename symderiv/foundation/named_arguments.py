@@ -3,6 +3,10 @@
 Python itself raises a TypeError. Whether it comes from the call or from the function's body is
 found by binding the arguments again, so that right calls cost no extra time.
 
+Values are compared with the annotations of the signature, as far as these are plain: before the
+call where nothing else can be meant, so that nothing is evaluated (a text for a flag, 2.5 for a
+whole number, NaN for a number, a dictionary for a list), and after a call that failed.
+
 A function may take arguments that are declared elsewhere as ``**keys``. Its signature then shows
 them, and other names are refused.
 """
@@ -13,7 +17,8 @@ import functools
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any, TypeVar
@@ -32,8 +37,9 @@ Record = TypeVar("Record")
 def public(function: Called) -> Called:
     """Make a function or method answer wrong arguments with an InputError.
 
-    A call that fails although its names are right is answered so, too, if an argument has not the
-    plain type of its annotation.
+    A value that cannot be meant for its annotation is refused before the call. A call that fails
+    although its names are right is answered so, too, if an argument has not the plain type of its
+    annotation.
     """
 
     @functools.wraps(function)
@@ -43,6 +49,9 @@ def public(function: Called) -> Called:
             _takes_more(shown) or named.keys() <= shown.parameters.keys()
         ):
             raise _explained(called, values, named, "")
+        for name, value in _given(called, values, named):
+            if (wrong := _of_another_type(called, name, value, certain=True)) is not None:
+                raise wrong
         try:
             return function(*values, **named)
         except SymderivError:
@@ -50,10 +59,10 @@ def public(function: Called) -> Called:
         except Exception as error:
             if not _bound(called, values, named):
                 raise _explained(called, values, named, str(error)) from None
-            wrong = _of_another_type(called, values, named)
-            if wrong is None:
-                raise
-            raise wrong from None
+            for name, value in _given(called, values, named):
+                if (wrong := _of_another_type(called, name, value)) is not None:
+                    raise wrong from None
+            raise
 
     return called  # type: ignore[return-value]
 
@@ -131,48 +140,139 @@ _PLAIN: dict[str, tuple[type, str]] = {
     "float": (Real, "a number"),
     "bool": (bool, "True or False"),
     "str": (str, "a text"),
+    "Literal": (str, "a text"),
+    "lines": (str, '"lines"'),
     "None": (type(None), "None"),
     "Sequence": (Iterable, "a list"),
+    "Iterable": (Iterable, "a list"),
+    "Collection": (Iterable, "a list"),
     "Mapping": (Mapping, "a dictionary"),
     "PathLike": (PathLike, "a path"),
+    "Callable": (Callable, "a function"),  # type: ignore[dict-item]
 }
-"""Types that are checked where a call failed, by their annotations, and their words."""
+"""Types that values are compared with, by their annotations, and their words."""
+_PLAIN_GROUPS = {"Progress": "bool | lines | Callable | None"}
+_NAMED = {"Axes": "axes of Matplotlib", "Checkpoint": "a Checkpoint"}
+"""Classes that are known by their names alone, so that nothing is imported for them."""
+_NUMBERS = frozenset({"int", "float", "bool", "None"})
+_ALONE = frozenset({"bool", "lines", "Callable", "None", *_NAMED})
+"""Kinds of values that nothing else can be made into."""
+_NEVER = bool, complex, bytes
+_BUILT_IN = (bool, int, float, complex, str, bytes, list, tuple, set, dict)
+"""Types of values that are never anything but themselves: no formula, array or overlap."""
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 
 
-def _of_another_type(
+def _given(
     function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]
-) -> InputError | None:
-    """Return an error about the first argument whose type is not that of its annotation, if it is
-    plain; None without one.
-    """
-    bound = inspect.signature(function).bind(*values, **named)
-    for name, parameter in bound.signature.parameters.items():
+) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments of a call by name, as far as their annotations are plain."""
+    kinds, positional = _kinds_of(function), _positional(function)
+    for name, value in (*zip(positional, values, strict=False), *named.items()):
+        if kinds.get(name):
+            yield name, value
+
+
+@functools.cache
+def _positional(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the arguments that may be given without a name, in order."""
+    parameters = inspect.signature(function).parameters.items()
+    return tuple(name for name, each in parameters if "POSITIONAL_O" in each.kind.name)
+
+
+@functools.cache
+def _kinds_of(function: Callable[..., Any]) -> dict[str, tuple[str, ...]]:
+    """Return the kinds of values that each argument takes; none if they are not plain."""
+    kinds = {}
+    for name, parameter in inspect.signature(function).parameters.items():
         annotation = str(parameter.annotation)
+        texts = "Sequence[str]" in annotation or "Collection[str]" in annotation
         while _BRACKETS.search(annotation):
             annotation = _BRACKETS.sub("", annotation)
-        kinds = [each.strip() for each in annotation.split("|")]
-        if name not in bound.arguments or not _PLAIN.keys() >= {*kinds}:
-            continue
-        value: Any = bound.arguments[name]
-        types = tuple(_PLAIN[each][0] for each in kinds)
-        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-            words = " or ".join(_PLAIN[each][1] for each in kinds)
-        elif "Sequence[str]" in str(parameter.annotation) and not _are_texts(value):
-            words = "a list of texts"
-        else:
-            continue
-        return InputError(f"must be {words}, not {_shortened(value)}", argument=name)
-    return None
+        for group, members in _PLAIN_GROUPS.items():
+            annotation = annotation.replace(group, members)
+        each = tuple(kind.strip() for kind in annotation.split("|"))
+        plain = _PLAIN.keys() | _NAMED.keys() >= {*each} and "VAR" not in parameter.kind.name
+        kinds[name] = (*each, *["texts"] * texts) if plain else ()
+    return kinds
+
+
+def _of_another_type(
+    function: Callable[..., Any], name: str, value: Any, *, certain: bool = False
+) -> InputError | None:
+    """Return an error about an argument whose type is not that of its annotation, None if it is.
+
+    Args:
+        function: the function that is called.
+        name: the argument.
+        value: its value.
+        certain: return an error only where nothing can be made of the value.
+    """
+    kinds = _kinds_of(function)[name]
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()  # an array of one number is this number
+    if value is None and certain:
+        return None
+    plain = [kind for kind in kinds if kind != "texts"]
+    if not any(_is_of(value, kind, certain) for kind in plain):
+        if certain and not _is_clear(value, kinds):
+            return None
+        words = " or ".join(_NAMED[k] if k in _NAMED else _PLAIN[k][1] for k in plain)
+    elif "texts" in kinds and not _are_texts(value):
+        words = "a list of texts"
+    else:
+        return None
+    return InputError(f"must be {words}, not {_shortened(value)}", argument=name)
+
+
+def _is_clear(value: Any, kinds: tuple[str, ...]) -> bool:
+    """Return whether nothing can be made of a value that is of none of the kinds.
+
+    Most calls say better themselves what they take; but an empty value may be mistaken for None,
+    and what is no number stops a computation late.
+    """
+    if "texts" in kinds or _ALONE.issuperset(kinds):
+        return True
+    if not isinstance(value, _BUILT_IN):
+        return _NUMBERS.issuperset(kinds) and not hasattr(value, "__float__")
+    if not value or isinstance(value, _NEVER):
+        return True
+    return _NUMBERS.issuperset(kinds) and not _reads_as_number(value)
+
+
+def _reads_as_number(value: Any) -> bool:
+    """Return whether a value is a text that is a number, which some calls read."""
+    with suppress(ValueError):
+        return isinstance(value, str) and bool(float(value) or True)
+    return False
+
+
+def _is_of(value: Any, kind: str, certain: bool) -> bool:
+    """Return whether a value is of a kind; in doubt it is, unless the call failed."""
+    if kind in _NAMED:
+        return any(each.__name__ == kind for each in type(value).__mro__)
+    if isinstance(value, bool) and kind in ("int", "float"):
+        return False
+    if kind == "bool" and certain and isinstance(value, int):
+        return value in (0, 1)
+    if kind == "int" and certain and isinstance(value, float):
+        return value.is_integer()
+    if kind == "float" and isinstance(value, float):
+        return value == value
+    if kind in ("Sequence", "Iterable", "Collection") and isinstance(value, str | bytes | Mapping):
+        return False
+    return isinstance(value, _PLAIN[kind][0])
 
 
 def _are_texts(value: Any) -> bool:
-    return value is None or all(isinstance(each, str) for each in value)
+    """Return whether there are only texts in a list or an array; others are left alone."""
+    listed = value.tolist() if hasattr(value, "tolist") else value
+    return not isinstance(listed, list | tuple) or all(isinstance(each, str) for each in listed)
 
 
 def _shortened(value: Any) -> str:
-    """Return a value in a short text."""
-    text = repr(value)
+    """Return a value in a short text of one line."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -206,11 +306,7 @@ def _explained(
             said = did_you_mean(name, names if listed is None else listed.parameters)
             said = said or f"; it takes {', '.join(names) or 'none'}"
             return InputError(f"is not an argument of {call}{said}", argument=name)
-    positional = [
-        name
-        for name, each in parameters.items()
-        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
-    ]
+    positional = _positional(function)
     if len(values) > len(positional):
         by_name = [
             "NAME" if each.kind is each.VAR_KEYWORD else name

@@ -12,6 +12,8 @@ from functools import wraps
 from importlib.util import find_spec
 from typing import Any, Literal, ParamSpec, TypeVar
 
+from symderiv.foundation.errors import InputError
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -73,6 +75,8 @@ def progress_bar(progress: Progress = None, task: str = "preparing") -> Iterator
             stack.callback(_outermost.reset, _outermost.set(_nothing))
             yield progress
             return
+        if isinstance(progress, str) and progress != "lines":
+            raise InputError(f'must be "lines", not {progress!r}', argument="progress")
         if outer is not None and progress is not False:
             yield outer
             return

@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -267,7 +268,7 @@ def two_lengths(lengths: Any) -> tuple[float, float]:
 
 
 def _index(label: int) -> int:
-    if label not in (0, 1):
+    if not isinstance(label, Integral) or label not in (0, 1):
         raise InputError(f"{label!r} is not 0 or 1", argument="label")
     return 1 - label
 

@@ -38,6 +38,8 @@ _DROPOUT = {"MoriMignacco2025": "dropout"}
 _POLYAK = {"Polyak1964": "momentum"}
 _AVERAGED = {"TarvainenValpola2017": "an averaged teacher"}
 
+MOST_POINTS = 1_000_000
+"""The largest number of times of a result."""
 _NOT_STATED = "training.loss", "training.target"
 """Keys that exclude rules which consist of nothing but lines of their statement."""
 
@@ -412,7 +414,9 @@ class Time(Table, table="time"):
             "from the beginning of the last task"
         ),
     ] = None
-    points: Annotated[int, Field(ge=1, le=1_000_000), Key("number of times; the first is 0")] = 200
+    points: Annotated[int, Field(ge=1, le=MOST_POINTS), Key("number of times; the first is 0")] = (
+        200
+    )
     spacing: Annotated[Literal["log", "linear"], Key("spacing of the times")] = "log"
     values: Annotated[
         list[NotNegative] | None,

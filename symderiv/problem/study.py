@@ -175,7 +175,8 @@ class Study(Table):
 
     @property
     def teacher_activation(self) -> str:
-        return self.network.teacher_activation or self.network.activation
+        given = self.network.teacher_activation
+        return self.network.activation if given is None else given
 
     @cached_property
     def student_weights(self) -> np.ndarray:

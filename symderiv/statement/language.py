@@ -289,13 +289,13 @@ class Language:
                 any of what it moves.
             NotClosed: The part of order N of the loss depends on what is trained, or it jumps.
         """
-        self._descent("descend", loss, rates, 1, velocity or {})
+        self._descent("descend", loss, rates, 1, velocity)
 
     def ascend(
         self, loss: Any, rates: Mapping[Any, Any], velocity: Mapping[Any, Any] | None = None
     ) -> None:
         """State that vectors and scalars move along the gradient; arguments as ``descend``."""
-        self._descent("ascend", loss, rates, -1, velocity or {})
+        self._descent("ascend", loss, rates, -1, velocity)
 
     def update(self, changes: Mapping[Any, Any]) -> None:
         """State what a step adds: Δw = F ξ/√N + G B/N for ``w: F * x + G * B``, Δu = g/N.
@@ -415,11 +415,11 @@ class Language:
         loss: Any,
         rates: Mapping[Any, Any],
         sign: int,
-        velocity: Mapping[Any, Any],
+        velocity: Mapping[Any, Any] | None,
     ) -> None:
         where = f"statement {len(self._lines) + 1} ({kind})"
         expression = self._stated(as_expression(loss, f"{where}: the loss"), where)
-        moved = self._velocities(velocity, where)
+        moved = {} if velocity is None else self._velocities(velocity, where)
         read: dict[SlowVector | sp.Symbol, sp.Expr] = {}
         for target, rate in self._targets(rates, where):
             value = as_expression(rate, f"{where}: the learning rate")
@@ -570,10 +570,13 @@ def _correlation(given: Any, length: int | None) -> sp.ImmutableMatrix | None:
         return None
     if length is None:
         raise InputError("needs a length", argument="correlation")
-    rows = given.tolist() if hasattr(given, "tolist") else list(given)
+    rows = given.tolist() if hasattr(given, "tolist") else given
+    if not _is_square(rows, length):
+        raise ShapeError(
+            f"must be {length} x {length} numbers, a row and a column for each token",
+            argument="correlation",
+        )
     matrix = sp.ImmutableMatrix([[as_expression(e, "correlation") for e in row] for row in rows])
-    if matrix.shape != (length, length):
-        raise ShapeError(f"must be {length} x {length}", argument="correlation")
     if matrix != matrix.T or any(matrix[i, i] != 1 for i in range(length)):
         raise InputError("must be symmetric with ones on the diagonal", argument="correlation")
     if not matrix.free_symbols and min(np.linalg.eigvalsh(np.array(matrix, float))) < -1e-12:
@@ -581,21 +584,30 @@ def _correlation(given: Any, length: int | None) -> sp.ImmutableMatrix | None:
     return matrix
 
 
+def _is_square(rows: Any, size: int) -> bool:
+    """Return whether lists are so many rows of so many entries."""
+    return _is_list(rows, size) and all(_is_list(row, size) for row in rows)
+
+
+def _is_list(given: Any, size: int) -> bool:
+    return isinstance(given, list | tuple) and len(given) == size
+
+
 def _law(law: Any) -> str | tuple[tuple[sp.Expr, Fraction], ...]:
-    if law == "gaussian":
+    if isinstance(law, str) and law == "gaussian":
         return "gaussian"
-    if law == "rademacher":
+    if isinstance(law, str) and law == "rademacher":
         return ((sp.Integer(-1), Fraction(1, 2)), (sp.Integer(1), Fraction(1, 2)))
     if not isinstance(law, Mapping) or not law:
         raise InputError('must be "gaussian", "rademacher" or {value: probability}', argument="law")
     pairs = []
     for value, probability in law.items():
-        p = as_expression(probability, "a probability")
+        p = as_expression(probability, "law: a probability")
         if not p.is_Rational or not 0 <= p <= 1:
             raise InputError(
                 f"{probability} is not a probability; give a number from 0 to 1", argument="law"
             )
-        pairs.append((as_expression(value, "a value"), Fraction(int(p.p), int(p.q))))
+        pairs.append((as_expression(value, "law: a value"), Fraction(int(p.p), int(p.q))))
     if sum(p for _, p in pairs) != 1:
         raise InputError("the probabilities must sum to 1 exactly (use fractions)", argument="law")
     return tuple(pairs)

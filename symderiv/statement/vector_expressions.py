@@ -28,7 +28,8 @@ def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool | str) or not isinstance(value, int | float | sp.Basic):
-        raise InputError(f"{what} must be a SymPy expression, not {type(value).__name__}")
+        given = f"the text {value!r}" if isinstance(value, str) else type(value).__name__
+        raise InputError(f"{what} must be a number or a SymPy expression, not {given}")
     expression = sp.sympify(value)
     if not isinstance(expression, sp.Expr) or expression.has(sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
         raise InputError(f"{what} must be a finite real expression, not {expression}")
@@ -41,6 +42,15 @@ def as_expression(value: Any, what: str = "a coefficient") -> sp.Expr:
 class ExpressionArray(np.ndarray):
     """An object array of expressions or vectors, for which NumPy has arithmetic alone."""
 
+    _op_priority = 1000.0  # SymPy leaves arithmetic to the array
+
+    def _sympy_(self) -> sp.Expr:
+        """Refuse to be the argument of a function of SymPy, which takes one expression."""
+        raise InputError(
+            "SymPy's functions take one field, and w @ x has several; write "
+            'sd.activation("tanh")(w @ x), or a list [sympy.tanh(h) for h in w @ x]'
+        )
+
     def __array_ufunc__(self, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any:
         """Return what NumPy makes of the entries, as an array like this one, or one entry.
 
@@ -52,6 +62,11 @@ class ExpressionArray(np.ndarray):
             kwargs["out"] = tuple(map(_plain, written))
         try:
             result = getattr(ufunc, method)(*map(_plain, inputs), **kwargs)
+        except ValueError as error:
+            shapes = " and ".join(str(np.shape(each)) for each in inputs)
+            if "broadcast" not in str(error):
+                raise
+            raise ShapeError(f"arrays of shapes {shapes} do not fit; give one value each") from None
         except TypeError as error:
             if not any(each in str(error) for each in _OF_NUMBERS):
                 raise
@@ -74,6 +89,15 @@ _SYMPY_NAMES |= {f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sin
 
 def _plain(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, ExpressionArray) else value
+
+
+def _no_vector(vector: object, what: str, other: object) -> InputError:
+    """Return the error for arithmetic of a vector with what is none."""
+    given = " ".join(repr(other).split())
+    return InputError(
+        f"{what} of the vector {vector} is one with another vector, not with {given[:60]}; only "
+        "products with * take numbers and expressions"
+    )
 
 
 def _elementwise(function: Callable[[Any], Any], values: Any) -> np.ndarray:
@@ -139,8 +163,10 @@ class VectorExpression:
             return _elementwise(self.__add__, other)
         if isinstance(other, int | sp.Integer) and other == 0:
             return self
-        if not isinstance(other, VectorExpression):
+        if isinstance(other, _Several):
             return NotImplemented
+        if not isinstance(other, VectorExpression):
+            raise _no_vector(self, "the sum", other)
         terms = dict(self.terms)
         for atom, value in other.terms.items():
             terms[atom] = terms.get(atom, sp.S.Zero) + value
@@ -154,7 +180,11 @@ class VectorExpression:
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, np.ndarray):
             return _elementwise(self.__sub__, other)
-        return self + (-other) if isinstance(other, VectorExpression) else NotImplemented
+        if isinstance(other, _Several):
+            return NotImplemented
+        if not isinstance(other, VectorExpression):
+            raise _no_vector(self, "the difference", other)
+        return self + (-other)
 
     def __rsub__(self, other: Any) -> Any:
         return (-self) + other
@@ -163,7 +193,10 @@ class VectorExpression:
         if isinstance(factor, np.ndarray):
             return _elementwise(self.__mul__, factor)
         if isinstance(factor, VectorExpression | SlowVectors | InputSequence):
-            return NotImplemented
+            raise InputError(
+                f"{self} and {factor} are vectors; write their inner product as @, and products "
+                "with numbers and expressions as *"
+            )
         value = as_expression(factor, "a factor of a vector")
         return self.map(lambda coefficient: value * coefficient)
 
@@ -177,7 +210,7 @@ class VectorExpression:
         if isinstance(other, np.ndarray | SlowVectors | InputSequence):
             return _elementwise(self.__matmul__, list(other))
         if not isinstance(other, VectorExpression):
-            return NotImplemented
+            raise _no_vector(self, "the inner product", other)
         if other.symbols is not self.symbols:
             raise InputError("the vectors belong to different systems")
         return sp.Add(
@@ -189,7 +222,10 @@ class VectorExpression:
         )
 
     def __rmatmul__(self, other: Any) -> Any:
-        return _elementwise(lambda each: each @ self, other)
+        return _elementwise(self.__matmul__, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        raise InputError(f"{self} is a vector, by which nothing can be divided")
 
     def _sympy_(self) -> sp.Symbol:
         return _Coordinates(repr(self))
@@ -262,7 +298,12 @@ class _Several(Generic[_Member]):
         return iter(self._members)
 
     def __getitem__(self, place: int) -> _Member:
-        return self._members[place]
+        try:
+            return self._members[place]
+        except (IndexError, TypeError):
+            raise InputError(
+                f"{self} has no member {place!r}; members count from 0 to {len(self) - 1}"
+            ) from None
 
     @property
     def array(self) -> np.ndarray:
@@ -271,10 +312,19 @@ class _Several(Generic[_Member]):
 
     def __mul__(self, factors: Any) -> np.ndarray:
         """Return the array of each member times its own factor, or times a common one."""
+        if isinstance(factors, _Several):
+            factors = factors.array
         result: np.ndarray = self.array * np.asarray(factors, dtype=object)
         return result
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> np.ndarray:
+        """Return the array of each member over a common number or expression."""
+        return self.__mul__(1 / as_expression(divisor, "a divisor of vectors"))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        raise InputError(f"{self} is several vectors, by which nothing can be divided")
 
 
 class SlowVectors(_Several[SlowVector]):

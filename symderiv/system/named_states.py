@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -43,7 +44,7 @@ class ByName:
 
     def __getitem__(self, name: str) -> np.ndarray:
         arrays = self.arrays()
-        if name not in arrays:
+        if not isinstance(name, str) or name not in arrays:
             raise InputError(f"{name!r} is not in the {self._where}; there are {', '.join(arrays)}")
         return arrays[name]
 
@@ -433,10 +434,20 @@ def named(given: Any) -> dict[str, Any]:
     return dict(given)
 
 
+@contextmanager
+def at_state() -> Iterator[None]:
+    """Turn errors about an initial state into errors about the argument ``state``."""
+    try:
+        yield
+    except InputError as error:
+        name = "state" if error.argument == "initial" else error.argument
+        raise error.renamed(name) from None
+
+
 def _real(value: Any, argument: str) -> np.ndarray:
     """Return numbers as an array of doubles."""
     try:
-        return np.asarray(value, dtype=np.float64)
+        return np.asarray("" if isinstance(value, bool) else value, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"must be finite numbers, not {value!r}", argument=argument) from None
 

@@ -145,8 +145,10 @@ class StatedSystem(Language):
             NotYetError: A mean by quadrature would take too many points.
         """
         from symderiv.system.means_extent import means_at
+        from symderiv.system.named_states import at_state
 
-        rates = self.solver.rates(state, parameters)
+        with at_state():
+            rates = self.solver.rates(state, parameters)
         for message in means_at(self.solver, state, parameters).beyond(_TOLERANCE):
             warn_caller(message)
         return rates
@@ -212,9 +214,11 @@ class StatedSystem(Language):
         Raises:
             NotYetError: A mean has no closed form.
         """
+        from symderiv.system.named_states import at_state
         from symderiv.system.system_products import precise_rates
 
-        return precise_rates(self.solver, state, parameters, digits)
+        with at_state():
+            return precise_rates(self.solver, state, parameters, digits)
 
     @following("looking for the plateau")
     def plateau(self, initial: Mapping[str, Any], **parameters: Any) -> SystemPlateau:
@@ -297,7 +301,10 @@ def asked_times(
         return Time.model_construct(**keys).grid()
     if more:
         raise InputError(f"is given together with {next(iter(more))}; remove one", argument="alpha")
-    times = np.asarray(alpha, float)
+    try:
+        times = np.asarray(alpha, float)
+    except (TypeError, ValueError):
+        raise InputError(f"must be numbers, not {alpha!r}", argument="alpha") from None
     if times.ndim != 1 or not times.size or not np.all(np.isfinite(times)) or times[0] < 0:
         raise InputError("must be finite ascending times, none negative", argument="alpha")
     if np.any(np.diff(times) <= 0):

@@ -19,6 +19,7 @@ from symderiv.experiment.steps.step_program import StepProgram
 from symderiv.experiment.studies.simulated_runs import SimulatedRuns, run_all
 from symderiv.experiment.studies.simulation import standard_error
 from symderiv.foundation.errors import InputError, NotYetError, check_whole
+from symderiv.foundation.limits import check_memory
 from symderiv.foundation.showing import Summary
 from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.problem.initial import FRAMES, RUNS, stream
@@ -281,6 +282,12 @@ def simulated(
     # a unit of time is N steps, or one step if steps take batches of cN examples
     each = asked.dimension if asked.statement.batch_ratio is None else pace.batch
     examples = np.rint(np.asarray(asked.alpha) * each / pace.batch).astype(np.int64) * pace.batch
+    points = examples.size
+    check_memory(
+        8.0 * asked.runs * points * state.size,
+        f"{asked.runs} runs of {points} points",
+        argument="runs",
+    )
     most = int(examples[-1])
     if asked.averages:
         most = min(most, _together(space, pace))

@@ -24,6 +24,7 @@ from symderiv.statement.stated_problem import Constraint, Descent, Inputs
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 from symderiv.system.census import CensusTerm, census
 from symderiv.system.closed_motion import Closed
+from symderiv.system.named_states import at_state
 from symderiv.system.system_runs import Solver
 
 
@@ -87,7 +88,10 @@ class SystemEquations:
         """
         layout = self._solver.layout
         if name not in layout.names:
-            raise InputError(f"{name!r} is not an order parameter; choose one of {layout.names}")
+            known = ", ".join(layout.names)
+            raise InputError(
+                f"{name!r} is not an order parameter; choose one of {known}", argument="name"
+            )
         return tuple(step for _, step in self._rates_of(name))
 
     def explain(self, name: str, state: Mapping[str, Any] | None = None) -> str:
@@ -101,7 +105,8 @@ class SystemEquations:
         text = Derivation(f"The motion of {name}", (section,)).to_text()
         if state is None:
             return text
-        rates = self._solver.rates(state, {})
+        with at_state():
+            rates = self._solver.rates(state, {})
         return f"{text}\nRate at the state:\n{rates[name]}\n"
 
     def _stated(self) -> Iterator[Step]:

@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.nearest import did_you_mean
 from symderiv_ledger.claims.claim import Claim, Paper
 from symderiv_ledger.claims.claim_hash import claim_hash
 from symderiv_ledger.claims.statement import parse_statement
@@ -59,9 +60,12 @@ def selected(paper: Paper, selection: Selection) -> list[Claim]:
         claim for claim in paper.claims if selection.equation in ("", claim.equation, claim.name)
     ]
     if not chosen:
-        known = ", ".join(dict.fromkeys(claim.equation for claim in paper.claims))
+        known = list(dict.fromkeys(claim.equation for claim in paper.claims))
+        some = ", ".join(known[:20]) + ", …" * (len(known) > 20)
+        meant = did_you_mean(selection.equation, known)
         raise InputError(
-            f"--equation: {paper.name} has no claim on {selection.equation}; it has {known}"
+            f"{paper.name} has no claim on {selection.equation}; it has {some}{meant}",
+            argument="equation",
         )
     return [
         claim

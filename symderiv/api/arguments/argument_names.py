@@ -19,8 +19,10 @@ _RENAMED = {"time.values": "alpha", "data": "inputs", "task": "tasks"}
 
 def argument_of(key: str) -> str:
     """Return the name of the argument that corresponds to a key of a study."""
+    key, bracket, entry = key.partition("[")
     if key in _RENAMED:
-        return _RENAMED[key]
+        return f"{_RENAMED[key]}{bracket}{entry}"
+    key += bracket + entry
     table, dot, name = key.partition(".")
     if table == "data":
         return f"inputs.{name}"

@@ -55,14 +55,25 @@ def times_of(alpha: float | Iterable[float]) -> list[float]:
     Raises:
         InputError: one is not a finite number >= 0.
     """
-    given = [alpha] if isinstance(alpha, int | float) else list(alpha)
     try:
+        if isinstance(alpha, bool | str | bytes):
+            raise TypeError
+        given = [alpha] if isinstance(alpha, int | float) else list(alpha)
         times = [float(time) for time in given]
     except (TypeError, ValueError):
-        raise InputError("must be numbers", argument="alpha") from None
+        raise InputError("must be a number or a list of numbers", argument="alpha") from None
     for time in times:
         if not (math.isfinite(time) and time >= 0.0):
             raise InputError(f"{time!r} is not a finite number >= 0", argument="alpha")
     if not times:
         raise InputError("give at least one time", argument="alpha")
     return times
+
+
+def check_tolerance(tolerance: float | None) -> float | None:
+    """Return the tolerance; refuse one that is not between 0 and 1."""
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise InputError(
+            f"{tolerance:g}: choose a number between 0 and 1, like 1e-8", argument="tolerance"
+        )
+    return tolerance

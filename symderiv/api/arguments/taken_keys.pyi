@@ -3,7 +3,7 @@
 Written by ``symderiv generate --checked-in``; do not edit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import Progress
 from symderiv.integrate.events.asked import Event
+from symderiv.storage.checkpoint import Checkpoint
 
 Numbers = Sequence[float] | NDArray[Any]
 Values = Sequence[Any] | NDArray[Any]
@@ -145,7 +146,7 @@ class SolveKeys(TypedDict, total=False):
     derivative. For a system they are parameters (``eta``), initial values that are one number
     (``initial.u``) and arguments of input models (``inputs.x.exponent``). See
     :meth:`Trajectory.sensitivity`."""
-    events: Sequence[str | Event]
+    events: Sequence[str | Event] | str | Event
     """conditions on order parameters and observables, such as ``"generalization_error < 1e-3"`` or
     ``"R[1,1] > 2*R[1,2]"``, or events made by :func:`symderiv.event`. The first time at which each
     of them holds is located, and differentiated with respect to ``sensitivities``; see
@@ -418,7 +419,7 @@ class SweepKeys(TimedGridKeys, total=False):
     """solve everything again."""
     progress: Progress
     """see :meth:`symderiv.Problem.solve`."""
-    notice: Any
+    notice: Callable[[str], None] | None
     """a function that is called with a line that says where the sweep runs, and with one line for
     each damaged part."""
 
@@ -437,7 +438,7 @@ class MapKeys(TimedGridKeys, total=False):
     """True if a quantity that is a function returns names of kinds."""
     check: int
     """the number of random points of the full grid that are solved and compared with the map."""
-    checkpoint: Any
+    checkpoint: Checkpoint | None
     """see :meth:`symderiv.Problem.solve`; only for quantities with a name. Runs in the checkpoint
     are not solved again."""
     progress: Progress

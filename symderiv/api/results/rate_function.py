@@ -10,7 +10,7 @@ import numpy as np
 
 from symderiv.api.arguments.starts import start_of
 from symderiv.formula import parse_formula
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, ShapeError, check_one_of
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of
@@ -49,18 +49,26 @@ class RateFunction(Shown):
         self.names = tuple(self._entries())
 
     def __call__(self, alpha: float, y: np.ndarray) -> np.ndarray:
-        return self._slope(np.ascontiguousarray(y, dtype=np.float64))
+        vector = np.ascontiguousarray(_numbers("y", y))
+        if vector.shape != self.initial.shape:
+            raise ShapeError(
+                f"has shape {vector.shape}, not {self.initial.shape}; pack(state) makes one",
+                argument="y",
+            )
+        return self._slope(vector)
 
     def pack(self, state: Start) -> np.ndarray:
         """Return the vector of a state, shape (n,).
 
         Args:
             state: see ``initial`` of :meth:`symderiv.Problem.solve`; with the eigenvalues and
-                teachers of the problem's own start.
+                teachers of the problem's own start. Or arrays as :meth:`unpack` gives them.
 
         Raises:
             InputError: it is not a state of this problem, or has other eigenvalues or teachers.
         """
+        if isinstance(state, Mapping) and self._flow.packing("state").shapes.keys() <= {*state}:
+            return self._of_arrays(state)
         flow = flow_at(self._study, start_of(self._study, state, "state"))
         same = flow.parameters.shape == self._flow.parameters.shape
         if not same or not np.allclose(flow.parameters, self._flow.parameters, rtol=1e-9, atol=0):
@@ -70,6 +78,26 @@ class RateFunction(Shown):
                 argument="state",
             )
         return flow.begin.copy()
+
+    def _of_arrays(self, arrays: Mapping[str, Any]) -> np.ndarray:
+        """Return the vector of arrays as :meth:`unpack` gives them."""
+        packing = self._flow.packing("state")
+        fields = {}
+        for name, shape in packing.shapes.items():
+            value = _numbers(name, arrays[name])
+            fields[name] = np.moveaxis(value, 0, -1) if self._by_mode(name) and shape else value
+            if fields[name].shape != shape:
+                raise ShapeError(
+                    f"does not have the shape of {name} in unpack(initial)", argument=name
+                )
+        vector = packing.packed(**fields)
+        there = self.unpack(vector)
+        for name, value in arrays.items():
+            check_one_of("state", name, there)
+            own, given = there[name], _numbers(name, value)
+            if own.shape != given.shape or not np.allclose(own, given, rtol=1e-9, atol=1e-12):
+                raise InputError("differs from what the overlaps give; leave it out", argument=name)
+        return vector
 
     def unpack(self, y: np.ndarray) -> dict[str, np.ndarray]:
         """Return the arrays in a vector, by name.
@@ -84,10 +112,10 @@ class RateFunction(Shown):
         Raises:
             InputError: the vector has another length.
         """
-        rows = np.ascontiguousarray(np.asarray(y, dtype=np.float64).T)
-        if rows.shape[-1] != self.initial.size:
+        rows = np.ascontiguousarray(_numbers("y", y).T)
+        if rows.shape[-1:] != self.initial.shape:
             raise InputError(
-                f"has {rows.shape[-1]} entries along its first axis, not {self.initial.size}",
+                f"has shape {rows.T.shape}, not {self.initial.size} entries along its first axis",
                 argument="y",
             )
         state = self._flow.state
@@ -123,6 +151,14 @@ class RateFunction(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         # compiled equations cannot be pickled; the problem can
         return RateFunction, (self._study,)
+
+
+def _numbers(argument: str, given: Any) -> np.ndarray:
+    """Return an array of numbers that an argument was given."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("must be an array of numbers", argument=argument) from None
 
 
 def flow_at(study: Study, start: Initial) -> Flow:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from symderiv.foundation.errors import check_one_of
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary, whole_rows
 from symderiv.problem.state import State
@@ -55,12 +56,17 @@ class Simulation(Curves):
         """Return the mean over the runs of "Q", "R", "v", "generalization_error" or a name in
         ``further``.
         """
-        values: np.ndarray = np.mean(getattr(self, name), axis=0)
+        values: np.ndarray = np.mean(self._each(name), axis=0)
         return values
 
     def standard_error(self, name: str) -> np.ndarray:
         """Return the standard error of :meth:`mean`; not a number for a single run."""
-        return standard_error(np.asarray(getattr(self, name)))
+        return standard_error(self._each(name))
+
+    def _each(self, name: str) -> np.ndarray:
+        """Return a curve of each run, shape (runs, P, …)."""
+        check_one_of("name", name, ("Q", "R", "v", "generalization_error", *self.further))
+        return np.asarray(getattr(self, name))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``symderiv simulate --json`` prints."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from symderiv.foundation.errors import InputError
@@ -49,8 +50,11 @@ def event(what: str, *, below: float | None = None, above: float | None = None) 
         >>> bool(run.alpha[-1] == run.events["generalization_error"].time)
         True
     """
-    if not isinstance(what, str):
-        raise InputError(f"{what!r} is not a text", argument="what")
+    if not isinstance(what, str) or not what.strip():
+        raise InputError(
+            f'{what!r} is not a condition such as "R[1,1] > 0.5", or the name of a quantity',
+            argument="what",
+        )
     whole = what in PLATEAU or "<" in what or ">" in what
     levels = [(sign, at) for sign, at in (("<", below), (">", above)) if at is not None]
     if whole and levels:
@@ -67,11 +71,13 @@ def event(what: str, *, below: float | None = None, above: float | None = None) 
         )
     ((sign, level),) = levels
     try:
-        return Event(what, f"{what} {sign} {float(level)!r}")
+        number = float(level)
     except (TypeError, ValueError):
-        raise InputError(
-            f"{level!r} is not a number", argument="below" if sign == "<" else "above"
-        ) from None
+        number = math.nan
+    if not math.isfinite(number):
+        side = "below" if sign == "<" else "above"
+        raise InputError(f"{level!r} is not a finite number", argument=side)
+    return Event(what, f"{what} {sign} {number!r}")
 
 
 def as_event(value: str | Event) -> Event:
@@ -86,6 +92,11 @@ def events_of(values: Sequence[str | Event] | str | Event) -> list[Event]:
         InputError: one of them is not an event; it names ``events``.
     """
     given = [values] if isinstance(values, str | Event) else values
+    if not isinstance(given, Iterable) or isinstance(given, Mapping):
+        raise InputError(
+            f'must be a list, not {given!r}; give conditions such as ["R[1,1] > 0.5"]',
+            argument="events",
+        )
     try:
         return list(dict.fromkeys(as_event(each) for each in given))
     except InputError as error:

@@ -115,7 +115,7 @@ def quantity_of(name: str, curves: Sequence[str] = ()) -> Quantity:
     Raises:
         InputError: nothing has this name.
     """
-    if name not in [*QUANTITIES]:  # a value of another type may have no hash
+    if not isinstance(name, str) or name not in QUANTITIES:
         known = (*QUANTITIES, "status", *curves)
         raise InputError(
             f"{name!r} is not one of {', '.join(known)}{did_you_mean(str(name), known)}",

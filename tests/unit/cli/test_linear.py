@@ -88,7 +88,7 @@ def test_the_text_and_the_figure(tmp_path: Path) -> None:
     [
         ({"--learning-rate": 2.0}, "--learning-rate: 2 is not below the stability limit 2 "),
         ({"--learning-rate": -1}, "--learning-rate: -1.0 is not a positive number"),
-        ({"--learning-rate": "nan"}, "--learning-rate: nan"),
+        ({"--learning-rate": "nan"}, "--learning-rate: must be a number, not nan"),
         ({"--distinct-eigenvalues": 0}, "--distinct-eigenvalues: 0 is below 1"),
         ({"--distinct-eigenvalues": 10**10}, "--distinct-eigenvalues: 10000000000 are more than"),
         ({"--learning-rate": 1e-200}, "--learning-rate: 1e-200 is below 1e-100"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symderiv.api.arguments.argument_names import naming_arguments
+from symderiv.api.arguments.exact_numbers import check_tolerance
 from symderiv.api.arguments.module_names import check_module_name
 from symderiv.api.results.answer import Answer
 from symderiv.formula import activation as read_activation
@@ -81,7 +82,7 @@ def derivation_of(study: Study, tolerance: float | None = None) -> LearningDeriv
     derivation = learning_derivation(
         student,
         teacher,
-        _checked(tolerance),
+        check_tolerance(tolerance),
         plateau=True,
         rule=rule,
         rates=_rates_told(study),
@@ -146,7 +147,7 @@ def module_of(
     if not name:
         raise InputError("is missing", argument="name")
     check_module_name(name, None if output is None else Path(output))
-    tolerance = _checked(tolerance)
+    tolerance = check_tolerance(tolerance)
 
     from symderiv.lowering.solver_files import FAST, RUNTIME, runtime_text
 
@@ -252,15 +253,6 @@ class CheckedIn(Answer):
             f"the checked-in modules {differing} differ from what the derivation gives; "
             "run: symderiv generate --checked-in"
         )
-
-
-def _checked(tolerance: float | None) -> float | None:
-    """Return the tolerance; refuse one that is not between 0 and 1."""
-    if tolerance is not None and not 0 < tolerance < 1:
-        raise InputError(
-            f"{tolerance:g}: choose a number between 0 and 1, like 1e-8", argument="tolerance"
-        )
-    return tolerance
 
 
 def _accuracy(text: str) -> dict[str, str | float]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.api.arguments.argument_names import naming_arguments
+from symderiv.api.arguments.exact_numbers import check_tolerance
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Part, Verbatim
 from symderiv.foundation.errors import InputError, NotYetError, check_one_of
@@ -108,6 +109,7 @@ def export_of(
 
     from symderiv.lowering.programs.exported import kept_vectors, source_text
 
+    check_tolerance(tolerance)
     target = None if output is None else Output(output, language.ending, inputs=inputs, force=force)
     if to == "latex":
         from symderiv.api.results.equations.latex_fragments import latex_fragment

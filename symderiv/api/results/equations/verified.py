@@ -111,10 +111,14 @@ def verify(
     from symderiv_ledger.papers.paper_run import Selection
 
     wanted = {verdict} if isinstance(verdict, str) else set(verdict or ())
+    if verdict is not None and not wanted:
+        raise InputError("is empty; give a verdict, or leave it out", argument="verdict")
     for one in sorted(wanted - {"unsettled"}):
         check_one_of("verdict", one, VERDICTS)
     if equation is not None and paper is None:
         raise InputError("needs its paper; give the paper too", argument="equation")
+    if equation is not None and not equation.strip():
+        raise InputError("is empty; give the number of an equation as printed", argument="equation")
     full = equation is not None
     selection = Selection(equation or "", thorough or full, mutants or full)
     name = None if paper is None else fspath(paper)

@@ -19,7 +19,7 @@ from symderiv.api.results.flows.stationary import points_of, value_of
 from symderiv.api.results.flows.stationary_flow import StationaryFlow, constants_along
 from symderiv.api.results.flows.system_points import points_of_system
 from symderiv.foundation.documents.document import Summary
-from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
+from symderiv.foundation.errors import InputError, ToleranceError, check_one_of, check_whole
 from symderiv.problem.key_names import study_key
 from symderiv.system.system_flow import SystemFlow
 
@@ -59,7 +59,7 @@ def best_constant(
     point: int,
 ) -> BestConstant:
     """Return the best value of a study's number; see :meth:`symderiv.Problem.best`."""
-    ends, study = _checked(between, goal, end), problem._study
+    ends, study = _checked(between, goal, end, point), problem._study
 
     def reached(value: float) -> tuple[float, float]:
         run = problem.replace(**{name: value}).solve(end=end, sensitivities=[name])
@@ -93,7 +93,7 @@ def best_of_system(
 
     The start is a state by name, and values of parameters that differ from their defaults.
     """
-    ends, (initial, parameters) = _checked(between, goal, end), start
+    ends, (initial, parameters) = _checked(between, goal, end, point), start
     values = system.solver.layout.parameter_values(parameters)
     if name not in values:
         known = ", ".join(values) or "none"
@@ -115,7 +115,9 @@ def best_of_system(
     return _of_point(followed, name, ends, goal, point)
 
 
-def _checked(between: Sequence[float], goal: str, end: float | None) -> tuple[float, float]:
+def _checked(
+    between: Sequence[float], goal: str, end: float | None, point: int
+) -> tuple[float, float]:
     """Return the two ends as doubles; refuse invalid arguments.
 
     Raises:
@@ -123,6 +125,7 @@ def _checked(between: Sequence[float], goal: str, end: float | None) -> tuple[fl
             ``end``.
     """
     check_one_of("goal", goal, GOALS)
+    check_whole("point", point, 1)
     ends = range_of(between, "between")
     if goal != "error" and end is not None:
         raise InputError("is allowed only with goal='error'", argument="end")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -149,7 +150,7 @@ def late_learning(
     if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
         raise InputError(f"{student_std:g} is not a number >= 0", argument="student_std")
     times = None if alpha is None else times_of(alpha)
-    teachers = exact("T1", setting.T1), exact("D1", setting.D1)
+    teachers = _moment("T1", setting.T1), _moment("D1", setting.D1)
     order: Literal["full", "small-learning-rate"] = (
         "full" if setting.full else "small-learning-rate"
     )
@@ -181,6 +182,14 @@ def late_learning(
     return LateLearning(
         record, _shown(record, learning), partial(_curves, learning, values, student_std)
     )
+
+
+def _moment(name: str, given: Any) -> Fraction:
+    """Return a moment of the teachers, which later is a double, too."""
+    number = exact(name, given)
+    if abs(number) >= 10**100:
+        raise InputError("is too large; give a number below 1e100", argument=name)
+    return number
 
 
 def _curves(found: LateDynamics, alpha: np.ndarray, student_std: float) -> Curves:

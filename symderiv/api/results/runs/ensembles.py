@@ -10,7 +10,7 @@ import numpy as np
 from symderiv import __version__
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.foundation.drawing import drawing
-from symderiv.foundation.errors import InputError, check_whole
+from symderiv.foundation.errors import InputError, check_one_of, check_whole
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.progress import Tell
 from symderiv.foundation.showing import plain
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 _AXES = ("alpha", "student", "student_2", "teacher", "teacher_2", "head", "task")
 
 
+def check_run(max_steps: int | None, check: str) -> None:
+    """Raise an error if the limit of steps, or the measure of errors, is none."""
+    check_one_of("check", check, ("auto", "never"))
+    if max_steps is not None:
+        check_whole("max_steps", max_steps, 1)
+
+
 def ensemble_of(
     study: Study,
     lists: Mapping[str, Sequence[Any]],
@@ -40,6 +47,7 @@ def ensemble_of(
     notice: Callable[[str], None] | None,
 ) -> xarray.Dataset:
     """Integrate a study for every combination of values; see :meth:`symderiv.Problem.ensemble`."""
+    check_run(max_steps, check)
     values = _checked(lists)
     keyed = dict(zip(by_key(values), values.items(), strict=True))
     axes = tuple(

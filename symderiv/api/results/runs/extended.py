@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_whole
 from symderiv.integrate.events.asked import PLATEAU, Event
+from symderiv.keys.study_tables import MOST_POINTS
 
 if TYPE_CHECKING:
     from symderiv.foundation.progress import Progress
@@ -20,7 +21,8 @@ _SUMS = ("steps", "rejected", "rhs_evaluations", "wall_seconds")
 
 def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Trajectory:
     """Return the run with times up to a later end; see :meth:`Trajectory.extend`."""
-    reached = float(run.alpha[-1])
+    check_whole("points", points, 1, MOST_POINTS)
+    reached, end = float(run.alpha[-1]), float(end)
     if not end > reached:
         raise InputError(
             f"{end:g} is not later than {reached:g}, the end of the run", argument="end"

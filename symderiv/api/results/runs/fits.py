@@ -76,6 +76,7 @@ def fitted(
     followed: Followed, curves: Mapping[str, Any], parameters: Sequence[str], update: Tell
 ) -> Fit:
     """Return the fit of a study or system; see :meth:`symderiv.Problem.fit`."""
+    followed.course({})  # a wrong start is refused as such
     with _of_parameters():
         begin = {name: followed.number(name) for name in parameters}
         followed.directions(parameters)

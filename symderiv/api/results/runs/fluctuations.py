@@ -291,7 +291,7 @@ def fluctuations_at(
     initial: Start | None,
     dimension: int | None,
     independent: bool,
-    events: Sequence[str | Event],
+    events: Sequence[str | Event] | str | Event,
 ) -> Fluctuations:
     """Return fluctuations of a study; see :meth:`symderiv.Problem.fluctuations`."""
     asked = events_of(events)
@@ -315,7 +315,7 @@ def system_fluctuations(
     alpha: np.ndarray,
     dimension: int,
     start: tuple[Mapping[str, Any], Mapping[str, Any]],
-    events: Sequence[str | Event],
+    events: Sequence[str | Event] | str | Event,
 ) -> Fluctuations:
     """Return fluctuations of a system; see :meth:`symderiv.System.fluctuations`.
 

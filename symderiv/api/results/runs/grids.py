@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.errors import warn_caller
+from symderiv.foundation.errors import InputError, warn_caller
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.runs.mapped import Quantity
     from symderiv.foundation.progress import Progress
     from symderiv.problem.study import Study
+    from symderiv.storage.checkpoint import Checkpoint
     from symderiv.sweeps.study_map import StudyMap
     from symderiv.sweeps.sweep_result import Sweep
     from symderiv.sweeps.system_grid import SweptSystem
@@ -40,12 +41,17 @@ class SweepMade:
     force: bool = False
     fresh: bool = False
     progress: Progress = None
-    notice: Any = None
+    notice: Callable[[str], None] | None = None
 
     def sweep(self, study: Study | SweptSystem, over: Mapping[str, Any], store: Path) -> Sweep:
         """Return the sweep in a store, and warn of runs that failed."""
         from symderiv.sweeps.sweep import run_sweep
 
+        if not isinstance(self.scheduler, str | None):
+            raise InputError(
+                f"must be the address of a Dask scheduler, not {self.scheduler!r}",
+                argument="scheduler",
+            )
         sweep = run_sweep(
             study,
             over,
@@ -85,7 +91,7 @@ class MapMade:
     change: float | None = None
     kinds: bool | None = None
     check: int = 0
-    checkpoint: Any = None
+    checkpoint: Checkpoint | None = None
     progress: Progress = None
 
     def map(

@@ -154,6 +154,12 @@ class FieldLearning:
         """Return the learner with these settings and inputs."""
         from symderiv_models.localisation.training import Learner
 
+        from symderiv.formula import activation
+
+        try:
+            activation(self.activation)
+        except InputError as error:
+            raise error.renamed("activation") from None
         return Learner(
             *(inputs, self.units, self.activation, self.loss, self.biases),
             *(self.learning_rate, self.batch, self.initial_std),

@@ -100,6 +100,8 @@ def _measure(quantity: Quantity, tolerance: float, kinds: bool | None) -> Measur
         return Measure(
             name, name.replace("_", " "), lambda a, e, s: own(*_reached(a, e)), bool(kinds)
         )
+    if not isinstance(quantity, str):
+        quantity_of(quantity)  # an array equals no name
     if quantity == "status":
         return Measure("status", "end of the integration", lambda a, e, s: s, kinds=True)
     if quantity == "stable":

@@ -13,8 +13,9 @@ from symderiv.api.results.answer import Answer
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import read_file
+from symderiv.foundation.named_arguments import public_methods
 from symderiv.foundation.progress import Progress, progress_bar
-from symderiv.foundation.showing import Summary
+from symderiv.foundation.showing import Summary, plain
 from symderiv.keys.toml_text import read_toml
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class OneStepErrors(Answer):
         return drawn("symderiv_models.one_step_plots.models_axes", self._record, ax)
 
 
+@public_methods
 class OneStep(Setting):
     """One gradient step on the first layer, and ridge regression of the second layer.
 
@@ -90,10 +92,16 @@ class OneStep(Setting):
     if not TYPE_CHECKING:  # the fields are the arguments
 
         def __init__(self, **keys):
-            if "models" in keys:
-                keys["models"] = list(keys["models"])
             fields = Setting.model_fields
-            self._fill({n: v for n, v in keys.items() if n not in fields or v != fields[n].default})
+            told = {name: plain(value, finite=False) for name, value in keys.items()}
+            # True is no number, though it equals one
+            self._fill(
+                {
+                    name: value
+                    for name, value in told.items()
+                    if name not in fields or repr(value) != repr(fields[name].default)
+                }
+            )
 
         __init__.__pydantic_base_init__ = True
 

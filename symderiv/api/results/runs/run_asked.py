@@ -43,7 +43,7 @@ class RunAsked:
     """
 
     sensitivities: Sequence[str] = ()
-    events: Sequence[str | Event] = ()
+    events: Sequence[str | Event] | str | Event = ()
     until: str | Event | None = None
     certify: bool | str | PathLike[str] | Output | None = False
     radius: float | None = None

@@ -116,7 +116,7 @@ def compare(run: Any, other: Any, names: Sequence[str] | None = None) -> Compari
     >>> [(each["key"], each["first"], each["second"]) for each in found.keys]
     [('training.learning_rate', 0.2, 0.4)]
     """
-    keys = list(_keys(_stated(run), _stated(other)))
+    keys = list(_keys(_stated(run, "run"), _stated(other, "other")))
     if not isinstance(run, CurveResult) or not isinstance(other, CurveResult):
         return Comparison({"keys": keys, "curves": [], "times": 0, "interpolated": False}, ())
     curves, times, interpolated = _compared(run, other, names)
@@ -124,13 +124,14 @@ def compare(run: Any, other: Any, names: Sequence[str] | None = None) -> Compari
     return Comparison(record, (run, other))
 
 
-def _stated(result: Any) -> dict[str, Any]:
+def _stated(result: Any, argument: str) -> dict[str, Any]:
     """Return the keys of a result with their values, including defaults."""
     if isinstance(getattr(result, "_study", None), Study):
         return flat_keys(result.to_dict())
     if not isinstance(result, CurveResult):
         raise InputError(
-            f"{type(result).__name__} is neither a result with curves nor a Problem", argument="run"
+            f"{type(result).__name__} is neither a result with curves nor a Problem",
+            argument=argument,
         )
     text = getattr(result, "study_text", "")
     if text:
