@@ -6,6 +6,8 @@ and S. A. Solla, Physical Review E 52, 4225 (1995), for K = M = 1.
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 
@@ -14,12 +16,24 @@ def enclosed_by_codac(
 ) -> list[tuple[float, float]]:
     """Return intervals that contain Q and R at the end.
 
+    Codac leaves another mode of rounding behind, so that it has a process of its own.
+
     Args:
         start: Q and R.
         eta: Learning rate.
         T: Squared length of the teacher.
         end: A multiple of 1/64.
+
+    Raises:
+        ImportError: Codac is not installed.
     """
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        return process.submit(_contracted, start, eta, T, end).result()
+
+
+def _contracted(
+    start: tuple[float, float], eta: float, T: float, end: float
+) -> list[tuple[float, float]]:
     import codac
 
     x = codac.VectorVar(2)
