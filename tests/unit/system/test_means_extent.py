@@ -58,10 +58,10 @@ def test_a_rule_that_is_too_coarse_for_a_run_is_noticed() -> None:
     joints = P.solver.closed.means.joints
     before = P.rates({**START, "a": 3.0, "w.w": 4.0})["a"]
     rules = dict(joints.rules)
-    joints.rules = {False: (2.5, 9.0)}
+    joints.rules = dict.fromkeys(rules, (2.5, 9.0))
     closed = replace(P.solver.closed)  # whose program is not written yet
     coarse = replace(means, solver=type(P.solver)(closed))
-    joints.rules = {False: (1.2, 9.0)}
+    joints.rules = dict.fromkeys(rules, (1.2, 9.0))
     assert coarse.changed > 1e-6
     assert any("rates may be off by" in line for line in coarse.warnings(1e-9))
     joints.rules = rules
