@@ -109,6 +109,8 @@ def test_a_number_that_is_none_is_not_left_out() -> None:
             sd.Problem("erf", students=2, teachers=2, **{key: np.nan})
     with pytest.raises(sd.InputError, match="activation"):
         sd.Problem("erf", students=2, teachers=2, teacher_activation=np.nan)
+    with pytest.raises(sd.InputError, match="complete: must be a number or None, not nan"):
+        problem().fixed_points(complete=np.nan)
     with pytest.raises(sd.InputError, match="formula is empty"):
         sd.Problem("erf", students=2, teachers=2, teacher_activation="")
 

@@ -8,8 +8,10 @@ is the wrong one, and a call whose check is gone computes something, which the t
 from __future__ import annotations
 
 import math
+import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -83,6 +85,26 @@ class WrongCall:
                     yield name, value
 
 
+#: Seconds of the processor after which a call that was not refused is ended.
+_AT_WORK = 5.0
+
+
+@contextmanager
+def _ended_after(seconds: float) -> Iterator[None]:
+    """Raise a TimeoutError in what takes longer."""
+
+    def end(number: int, frame: Any) -> None:
+        raise TimeoutError("is at work")
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 def faults(call: WrongCall, soon: float = 0.5, wrong: Sequence[tuple[str, Any]] = ()) -> list[str]:
     """Return how the wrong values of a call are answered that are not refused as they should be.
 
@@ -97,7 +119,8 @@ def faults(call: WrongCall, soon: float = 0.5, wrong: Sequence[tuple[str, Any]] 
         told = f"{name}={' '.join(repr(value).split())[:40]}"
         started = time.process_time()
         try:
-            call.call(**{**call.right, name: value})
+            with _ended_after(_AT_WORK):
+                call.call(**{**call.right, name: value})
         except sd.SymderivError as error:
             said = str(error)
             if "\n" in said or len(said) > 500:
