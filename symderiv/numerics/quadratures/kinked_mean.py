@@ -159,6 +159,24 @@ def _panels(
     return used
 
 
+def _fitting_panels(
+    layers: np.ndarray,
+    count: int,
+    longest: float,
+    rule: np.ndarray,
+    nodes: np.ndarray,
+    weights: np.ndarray,
+) -> int:
+    """Write points and weights of one t; one of weight NaN if there are more than fit, so that no
+    mean is wrong without a sign of it.
+    """
+    used = _panels(layers, count, longest, rule, nodes, weights)
+    if used < 0:
+        nodes[0], weights[0] = 0.0, math.nan
+        return 1
+    return used
+
+
 def _gaussian_average(
     kind: int,
     mean: float,
@@ -171,7 +189,7 @@ def _gaussian_average(
     """Return E[factor(mean + width t)]."""
     count = _with_layers(layers, 0, quadrature_kinks(kind), mean, width, 0.0, rule)
     total = 0.0
-    for n in range(_panels(layers, count, width, rule, nodes, weights)):
+    for n in range(_fitting_panels(layers, count, width, rule, nodes, weights)):
         total += weights[n] * quadrature_factor(kind, mean + width * nodes[n])
     return total
 
@@ -241,7 +259,7 @@ def _kinked_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _T
     count = _with_layers(layers, 0, kinks1, b1, l11, 0.0, rule)
     count = _with_layers(layers, count, kinks2, b2, l21, l22, rule)
     total = 0.0
-    for n1 in range(_panels(layers, count, max(l11, abs(l21)), rule, t1, w1)):
+    for n1 in range(_fitting_panels(layers, count, max(l11, abs(l21)), rule, t1, w1)):
         smooth = _gaussian_average(kind_2, b2 + l21 * t1[n1], l22, rule, layers, t2, w2)
         total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * smooth
     return total
@@ -310,12 +328,12 @@ def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> flo
     sphere = rule[2] * rule[2]
     total = 0.0
     count = _layers_of_first(layers, kinds, triangle, b, rule)
-    for n1 in range(_panels(layers, count, longest1, rule, t1, w1)):
+    for n1 in range(_fitting_panels(layers, count, longest1, rule, t1, w1)):
         shifts = b2 + l21 * t1[n1], b3 + l31 * t1[n1], b4 + l41 * t1[n1]
         radius1 = t1[n1] * t1[n1]
         middle = 0.0
         count = _layers_of_second(layers, kinds, triangle, shifts, rule)
-        for n2 in range(_panels(layers, count, longest2, rule, t2, w2)):
+        for n2 in range(_fitting_panels(layers, count, longest2, rule, t2, w2)):
             radius2 = radius1 + t2[n2] * t2[n2]
             if radius2 > sphere:
                 continue
@@ -323,7 +341,7 @@ def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> flo
             count = _with_layers(layers, 0, k3, shift3, l33, 0.0, rule)
             count = _with_layers(layers, count, k4, shift4, l43, l44, rule)
             inner = 0.0
-            for n3 in range(_panels(layers, count, longest3, rule, t3, w3)):
+            for n3 in range(_fitting_panels(layers, count, longest3, rule, t3, w3)):
                 if radius2 + t3[n3] * t3[n3] > sphere:
                     continue
                 shift = shift4 - b4 + l43 * t3[n3]
@@ -349,7 +367,7 @@ def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> f
     # there is one factor and the Gaussian weight only: eight points suffice for twice the length
     longer[0] *= 2.0
     count = _with_layers(layers, 0, kinks, mean, l22, 0.0, longer)
-    count = max(_panels(layers, count, l22, longer, nodes, weights), 0)
+    count = _fitting_panels(layers, count, l22, longer, nodes, weights)
     places, values, total = np.empty(count), np.empty(count), 0.0
     for n in range(count):
         places[n] = mean + l22 * nodes[n]
