@@ -280,15 +280,16 @@ class Solver:
         """
         slope, crude = np.empty((2, state.size))
         self.right_hand_side(alpha, state, self.layout.sizes, constants, slope)
-        if self.closed.means.joints.names and not np.isfinite(slope).all():
-            few = {**self.closed.means.constants, **self.closed.means.joints.crude}
+        means = self.closed.means
+        if (means.joints.names or means.products.names) and not np.isfinite(slope).all():
+            few = {**means.constants, **means.joints.crude, **means.products.crude}
             self._with(few)(alpha, state, self.layout.sizes, constants, crude)
             if np.isfinite(crude).all():
                 program, times = self.closed.extent_program, np.array([alpha])
                 sizes = self.evaluated(program, self.extents, state[None], constants, times)
                 reached = ", ".join(f"{name} {float(size[0]):.3g}" for name, size in sizes.items())
                 raise NotYetError(
-                    "a mean over several fields would take minutes, as its function is too sharp "
+                    "a mean over fields would take too many points, as its function is too sharp "
                     f"there: fields and scalars reach {reached}. Take smaller ones, or simulate at "
                     "finite N"
                 )

@@ -32,6 +32,9 @@ MOST_FACTORS = 4
 LAST_TOLERANCE = 1e-5
 """The largest accepted error relative to the largest mean; means with a larger one are refused."""
 
+_LONG = 1e6
+"""The length of a panel that ends at the next kink."""
+
 _KIND = sp.Symbol("kind")
 _EXPONENTIAL = sp.Symbol("exponential", positive=True)
 
@@ -266,6 +269,17 @@ class ProductMeans:
             return {}
         rule = finer(self.rule[0])
         return {"QUADRATURE_RULE": rule.four, "QUADRATURE_PAIR_RULE": rule.two}
+
+    @property
+    def crude(self) -> dict[str, Constant]:
+        """The constants of the module for panels so long that their points fit at all moments;
+        empty for means without panels.
+        """
+        if not self.names or self.by_number.family == "smooth":
+            return {}
+        rule = self.rule[0]
+        four, two = ((_LONG, _LONG, *numbers[2:]) for numbers in (rule.four, rule.two))
+        return {"QUADRATURE_RULE": four, "QUADRATURE_PAIR_RULE": two}
 
 
 def _by_number(

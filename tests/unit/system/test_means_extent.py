@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -78,25 +79,29 @@ def test_an_error_above_the_tolerance_is_said_and_kept(tmp_path) -> None:  # typ
     assert (again.warnings, again.attributes) == (run.warnings, run.attributes)
 
 
-def test_products_of_functions_with_jumps_are_compared_beyond_their_range() -> None:
-    """The rate is that of two nested integrals: over the teacher's field, then the student's."""
+def test_products_of_functions_with_jumps_are_right_or_refused_beyond_their_range() -> None:
+    """The rate is that of two nested integrals: over the teacher's field, then the student's.
+
+    A rule with more points than fit must not give zero.
+    """
     P = sd.System()
     x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
     P.update({w: sp.tanh(w @ x) * sp.sign(B @ x - 1) * x})
-    with pytest.warns(RunWarning, match="rates may be off by"):
-        run = P.solve(alpha=[0.0], initial={"w.w": 6.0, "w.B": 1.0, "B.B": 1.0})
 
     def mean(function: Callable[[float], float], first: float = -9.0, last: float = 9.0) -> float:
         found = integrate.quad(lambda z: function(z) * stats.norm.pdf(z), first, last, epsabs=1e-13)
         return float(found[0])
 
-    def of_teacher(b: float) -> float:
-        return b * mean(lambda z: float(np.tanh(b + np.sqrt(5) * z)))
+    def of_teacher(b: float, root: float) -> float:
+        return b * mean(lambda z: float(np.tanh(b + root * z)))
 
-    exact = mean(of_teacher, 1) - mean(of_teacher, last=1)
-    with pytest.warns(RunWarning, match="variance up to 2, .* variance 6, where rates may be off"):
-        rate = P.rates({"w.w": 6.0, "w.B": 1.0, "B.B": 1.0})["w.B"]
-    assert abs(rate - exact) < float(run.attributes["means_error"]) < 1e-6
+    for variance in (6.0, 200.0):
+        of_field = partial(of_teacher, root=np.sqrt(variance - 1))
+        exact = mean(of_field, 1) - mean(of_field, last=1)
+        rate = P.rates({"w.w": variance, "w.B": 1.0, "B.B": 1.0})["w.B"]
+        assert rate == pytest.approx(exact, abs=1e-10)
+    with pytest.raises(NotYetError, match=r"too many points, .* variance 2e.04, mean 1"):
+        P.rates({"w.w": 2e4, "w.B": 1.0, "B.B": 1.0})
 
 
 def test_a_mean_that_would_take_minutes_is_refused() -> None:
