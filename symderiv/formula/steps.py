@@ -105,7 +105,10 @@ def _changes(e: sp.Expr, arguments: list[sp.Expr], x: sp.Symbol) -> list[sp.Expr
     gaps = [a - b for n, a in enumerate(arguments) for b in arguments[:n]]
     if not isinstance(e, sp.Max | sp.Min):
         gaps = arguments[:1]
-    return [place for gap in gaps for place in places_of(sp.expand(gap), x)]
+    places = [place for gap in gaps for place in places_of(sp.expand(gap), x)]
+    if not all(place.is_number for place in places):
+        raise _NoPlacesError
+    return places
 
 
 def places_of(gap: sp.Expr, x: sp.Symbol) -> list[sp.Expr]:
