@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from symderiv.formula.steps import in_steps
+from symderiv.formula.kink_places import in_steps
 from symderiv.foundation.errors import InputError
 
 X = sp.Symbol("x", real=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import sympy as sp
 
-from symderiv.formula.steps import in_doubles, in_steps
+from symderiv.formula.kink_places import in_doubles, in_steps
 from symderiv.foundation.errors import NotYetError
 from symderiv.statement.slopes import ROUGH, gaps_of
 

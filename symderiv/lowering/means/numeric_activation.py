@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from symderiv.formula.steps import in_doubles, places_of
+from symderiv.formula.kink_places import in_doubles, places_of
 from symderiv.foundation.errors import DivergentError, NotYetError
 from symderiv.gaussian import derivative
 from symderiv.gaussian.distributions import reduced

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import sympy as sp
 from symderiv_codegen import Constant, Function, ScalarFunction
 
-from symderiv.formula.steps import in_doubles, places_of
+from symderiv.formula.kink_places import in_doubles, places_of
 from symderiv.foundation.errors import NotYetError
 from symderiv.gaussian.distributions import reduced
 from symderiv.lowering.means.closed_means import ClosedMean, X, closed_mean, field_symbols

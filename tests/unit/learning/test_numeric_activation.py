@@ -122,7 +122,7 @@ def test_what_jumps_has_no_derivative() -> None:
     assert found.derivative(1, between_kinks=True).subs(X, sp.Rational(1, 2)) == 1
     with pytest.raises(NotYetError, match="is not a function"):
         found.derivative(1)
-    with pytest.raises(NotYetError, match="not at roots of a polynomial"):
+    with pytest.raises(NotYetError, match="neither at zeros of a polynomial nor where one erf"):
         _ = NumericActivation(sp.Abs(sp.sin(X)), "Abs(sin(x))").kinks
 
 

@@ -8,7 +8,7 @@ import sympy as sp
 from scipy.special import erf
 
 import symderiv as sd
-from symderiv.formula.steps import in_steps, places_of
+from symderiv.formula.kink_places import in_steps, places_of
 from symderiv.gaussian import derivative
 from symderiv.lowering.means.numeric_activation import NumericActivation
 
