@@ -8,7 +8,6 @@ entered between two corners. What lies wholly inside one of the first rectangles
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -96,7 +95,7 @@ class MapLattice:
                 f"must be {coarse} (coarse) times a power of 2, at most {MOST_CELLS}; got {N}",
                 argument="resolution",
             )
-        if self.change is not None and not 0.0 <= self.change < math.inf:
+        if self.change is not None and not self.change >= 0.0:
             raise InputError(f"{self.change!r} is not a number >= 0", argument="change")
 
     @property
