@@ -39,7 +39,7 @@ def in_steps(g: sp.Expr, x: sp.Symbol) -> sp.Expr:
     """
     replaced = {}
     for outer in g.atoms(*ROUGH):
-        gaps = outer.args if len(outer.args) == 1 else [outer]
+        gaps = [outer] if isinstance(outer, sp.Max | sp.Min) else outer.args[:1]
         if any(each.has(*ROUGH) for each in outer.args) or any(_bent(gap, x) for gap in gaps):
             try:
                 replaced[outer] = _steps(_pieces(outer, x), x)

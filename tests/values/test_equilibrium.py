@@ -274,7 +274,7 @@ def test_equilibria_are_shown_drawn_and_kept() -> None:
         ({}, {"alpha": [1], "T": [[1, 1], [1, 1]]}, sd.InputError, "T: must be positive"),
         ({"train_second_layer": True}, {"alpha": [1]}, NotYetError, "train_second_layer"),
         ({"inputs": sd.Spectrum([1.0, 2.0])}, {"alpha": [1]}, NotYetError, "spectrum inputs"),
-        ({"activation": "abs(sin(x))"}, {"alpha": [1]}, NotYetError, "roots of a polynomial"),
+        ({"activation": "abs(sin(x))"}, {"alpha": [1]}, NotYetError, "zeros of a polynomial"),
         ({"activation": "tanh(50*x)"}, {"alpha": [1]}, NotYetError, "activation: tanh"),
         ({"loss": "logistic", "target": "sign"}, {"alpha": [1]}, NotYetError, "not known yet"),
         ({"students": 7}, {"alpha": [1]}, NotYetError, "students: must be at most 6 for the free"),

@@ -50,6 +50,12 @@ def test_delta_functions_are_left_where_the_function_jumps() -> None:
     assert not derivative(sp.Max(0, X**2 - 2)).has(sp.DiracDelta)
 
 
+def test_steps_of_lines_stay_as_they_are() -> None:
+    """Otherwise exp(x) H(-x) would become a difference of large numbers."""
+    for function in (sp.exp(X) * sp.Heaviside(-X), sp.Abs(2 * X - 1), sp.Max(X, 3, -X)):
+        assert in_steps(function, X) == function
+
+
 def test_places_without_formula_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^$"):
         places_of(X - sp.tanh(2 * X), X)
