@@ -188,7 +188,7 @@ WRONG = {
         "the statement gives",
     ),
     "Gamma": ("", replaced("noise", "right(*a); a[-1][0] *= 1 + 1e-6"), "differs from"),
-    "a rule": ("0.6 * (scale", "0.5 * (scale", "_far_panels of the module differs"),
+    "a rule": ("0.6 * (scale", "0.5 * (scale", "_cells_away of the module differs"),
     "kinks": (KINKS + "0", KINKS + "1", "quadrature_kinks of the module differs"),
 }
 
