@@ -173,6 +173,36 @@ def test_phases_are_integrated_together(problem, changes, monkeypatch) -> None:
             )
 
 
+def test_means_in_one_series_are_those_of_single_runs_whatever_the_neighbours(monkeypatch) -> None:
+    """Students of tanh and teachers of the logistic function: fields so large that arcsines replace
+    the series stand beside small ones.
+    """
+    problem = sd.Problem(
+        "tanh",
+        teacher_activation="1/(1+exp(-x))",
+        students=3,
+        teachers=2,
+        learning_rate=0.5,
+        label_noise=0.2,
+        inputs=sd.Isotropic(40),
+        time={"values": [0.0, 0.5, 2.0], "relative_tolerance": TOLERANCE},
+    )
+    sizes = (0.1, 6.0, 0.8, 3.0, 0.02)
+    points = [
+        problem.replace(student_std=size, seed=seed)._study for seed, size in enumerate(sizes)
+    ]
+    monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
+    in_lanes = integrate_chunk(points, threads=1)
+    for number, study in enumerate(points):
+        single = _alone(study)
+        for name in CURVES:
+            found = getattr(in_lanes, name)[number]
+            np.testing.assert_allclose(found, getattr(single, name), rtol=1e-7, atol=1e-9)
+    few = integrate_chunk(points[1:3], threads=1)
+    for name in CURVES:
+        np.testing.assert_array_equal(getattr(few, name), getattr(in_lanes, name)[1:3], name)
+
+
 def test_runs_that_change_at_other_times_and_in_other_ways_are_single_runs(monkeypatch) -> None:
     """Tasks with inputs, heads and ends of their own; one is over before the end, one never is."""
     time = {"values": [0.0, 0.5, 2.0, 3.0, 7.5, 12.0], "relative_tolerance": TOLERANCE}
