@@ -26,8 +26,8 @@ _BESIDE = {
     # half second derivatives and teachers' slopes have delta functions where slopes or values jump
     "kinked_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
     "kinked_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
-    "polar_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
-    "polar_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
+    "polar_mean_of_curvature": " + _polar_at_slope_jumps(kind_2, c)",
+    "polar_mean_of_slopes": " + _polar_at_jumps(kind_1, c)",
     "line_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
     "line_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
 }

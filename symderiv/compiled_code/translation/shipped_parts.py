@@ -44,6 +44,7 @@ OPEN: Mapping[str, tuple[tuple[Kind, ...], Kind | None]] = MappingProxyType(
         "quadrature_factor": (("i", "f"), "f"),
         "quadrature_factors": (("i", _ARRAY, _ARRAY), None),
         "quadrature_kinks": (("i",), _ARRAY),
+        "quadrature_values_and_slopes": (("i", _ARRAY, ("array", "f", 2, True)), None),
     }
 )
 """The functions that differ between modules, with kinds of their arguments and results: the

@@ -41,7 +41,7 @@ _KINDS: dict[str, tuple[Any, ...]] = {
     "_series": (_RULE, "<i8 2", "<f8 2", "<f8 2", "<f8 1"),
     "_means_of_pair": (_RULE, "<f8 2", "<f8 1", ["int64"] * 3, "<f8 3", "<f8 1"),
     "_means_of_plane": (
-        *(_RULE, "<i8 1", ["int64"] * 2, ["int64"] * 2, "<f8 2", "<f8 3", "int64"),
+        *(_RULE, "<i8 1", ["int64"] * 2, ["int64"] * 2, "<f8 2", "<f8 3", "<f8 1", "int64"),
     ),
 }
 """The argument types of the functions of a module."""

@@ -48,6 +48,7 @@ from symderiv.lowering.means.quadrature_error import (
 from symderiv.lowering.means.quadrature_rules import LAST, MeanRule
 from symderiv.lowering.means.shared_means import (
     KINKED_NOISE_MEANS,
+    KINKED_PAIR_MEANS,
     NOISE_MEANS,
     PAIR_MEANS,
 )
@@ -268,6 +269,8 @@ class Quadrature:
             return ()
         if not self.kinked:
             return NOISE_MEANS, PAIR_MEANS
+        if self.at_zero:
+            return KINKED_NOISE_MEANS, KINKED_PAIR_MEANS
         return (KINKED_NOISE_MEANS,) if self.in_planes else ()
 
     @cached_property
@@ -413,6 +416,10 @@ class Quadrature:
         functions.append(
             TemplateFunction(many, (kind, x, sp.Symbol("values")), template, used, doc)
         )
+        if self.at_zero:
+            name, doc = "quadrature_values_and_slopes", "An activation and its derivatives."
+            arguments = sp.symbols("owner x rows")
+            functions.append(TemplateFunction(name, arguments, "values_and_slopes_of", names, doc))
         if self.kinked:
             doc = "Where they are not smooth."
             template = "further_kinks_of" if self.slopes else "kinks_of"

@@ -21,6 +21,7 @@ from symderiv.lowering.solver_arrays import B_STATE, B_STUDENT, B_TEACHER, Q, R,
 
 __all__ = [
     "KINKED_NOISE_MEANS",
+    "KINKED_PAIR_MEANS",
     "MIXTURE_NOISE_MEANS",
     "NOISE_MEANS",
     "PAIR_MEANS",
@@ -44,6 +45,7 @@ _OF_TWO = (
     Array("curvatures_of_students", ("K", "K"), "E[g''(x_i) g(x_j)] / 2"),
     Array("curvatures_of_both", ("K", "M"), "E[g''(x_i) h(y_n)] / 2"),
 )
+_OF_STUDENTS = tuple(array for array in _OF_TWO if array.name != "values_of_teachers")
 _KINDS = {(1, 1, 0, 0): "means", (0, 0): "values", (1, 1): "slopes", (2, 0): "curvatures"}
 """The names of shared means by the orders of their factors; the networks of the last two fields are
 appended."""
@@ -61,7 +63,6 @@ NOISE_MEANS = Procedure(
 KINKED_NOISE_MEANS = replace(
     NOISE_MEANS,
     doc="Means of four factors in the noise, in one pass for each two students.",
-    outputs=_OF_FOUR,
     template="kinked_noise_means",
 )
 
@@ -81,6 +82,13 @@ PAIR_MEANS = Procedure(
     (),
     (),
     template="pair_means",
+)
+
+KINKED_PAIR_MEANS = replace(
+    PAIR_MEANS,
+    doc="Means of two factors of which one is a student's, from the same points for each pair.",
+    outputs=_OF_STUDENTS,
+    template="polar_pair_means",
 )
 
 

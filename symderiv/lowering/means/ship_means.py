@@ -36,14 +36,17 @@ _SMOOTH = {
 }
 _PLANE = {
     "_line_mean_of_2": _of(2),
-    "_means_of_plane": (_RULE, _FIELDS, _PAIR, _PAIR, _MATRIX, _CUBE, "i"),
+    "_means_of_plane": (_RULE, _FIELDS, _PAIR, _PAIR, _MATRIX, _CUBE, _RULE, "i"),
     "_mean_at": (_RULE, "i", "f", *_of(2)[2:]),
 }
 _PANELS = {"_kinked_mean_of_2": _of(2), "_kinked_mean_of_4": _of(4)}
 KINDS = {
     ("softplus", False): _SMOOTH,
     ("Max(-1,Min(1,x))", False): _PLANE,
-    ("x/(1+Abs(x))", False): {"_polar_mean_of_2": _of(2)},
+    ("x/(1+Abs(x))", False): {
+        "_polar_mean_of_2": _of(2),
+        "_polar_products": (_RULE, _PAIR, ("tuple", ("f",) * 3)),
+    },
     ("Max(-1,Min(1,x))", True): _PANELS,
 }
 """The functions with their argument types, by an activation that needs them and whether units have

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.nodes import _HERMITE_7_NODES, _HERMITE_7_WEIGHTS, _LEGENDRE_8
+from symderiv.numerics.quadratures.plane_lines import _DENSITY, _power_of_e
 from symderiv.numerics.quadratures.tensor_mean import _between, _root_left, _share_left, _triangle4
 from symderiv.numerics.signs.fields import _root_of_minor
 
@@ -152,9 +153,7 @@ def _panels(
         for j in range(8):
             t = middle + half * _LEGENDRE_8[0, j]
             nodes[used] = t
-            weights[used] = (
-                half * _LEGENDRE_8[1, j] * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-            )
+            weights[used] = half * _LEGENDRE_8[1, j] * _DENSITY * _power_of_e(-0.5 * t * t)
             used += 1
     return used
 

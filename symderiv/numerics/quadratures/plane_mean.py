@@ -545,6 +545,7 @@ def _means_of_plane(
     pair: tuple[int, int],
     covariance: np.ndarray,
     means: np.ndarray,
+    alone: np.ndarray,
     asked: int,
 ) -> None:
     """Write all means with the slopes of two fields, as sums over the plane of these fields.
@@ -555,6 +556,7 @@ def _means_of_plane(
         pair: These fields; both the same where they span a line.
         covariance: The covariance of all fields.
         means: Shape (3, fields, fields): with the first slope squared, both, the second squared.
+        alone: Shape (3): means of the slopes without further factors.
         asked: The first field whose means are asked for; if not 0, of two different fields only.
     """
     (i, j), fields, several = pair, kinds.size, _most_kinks(kinds)
@@ -576,9 +578,9 @@ def _means_of_plane(
     line1, line2 = np.empty((2, _LINE)), np.empty((2, _LINE))
     cuts = np.empty((_cuts_at_most(kinks), 2))
     first = _points(cuts, _cuts_of_first(parts, rests, kinks, pair, cuts, rule), 0.0, rule, line1)
-    means[:] = 0.0
+    means[:], alone[:] = 0.0, 0.0
     if first > 0 and not line1[0, 0] < math.inf:
-        means[:] = math.nan
+        means[:], alone[:] = math.nan, math.nan
         first = 0
     # where no mean changes when all fields change their signs, half of the plane is enough
     even = rule[5] > 0.0
@@ -593,6 +595,7 @@ def _means_of_plane(
         for p in range(count):
             for n in range(3):
                 weights[n, p] *= weight
+                alone[n] += weights[n, p]
         values, left = np.empty((1 + most, fields, count)), parts[:, 2].copy()
         _values_on_line(rule, (kinds, kinks), left, (tables, speeds, orders), places, values)
         on_line, how = (places, values, squares), (etas, sizes, of_rests, orders)
@@ -651,8 +654,8 @@ def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> floa
         for m in range(n, 4):
             covariance[n, m] = covariance[m, n] = c[place]
             place += 1
-    means = np.empty((3, 4, 4))
-    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), covariance, means, 2)
+    means, alone = np.empty((3, 4, 4)), np.empty(3)
+    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), covariance, means, alone, 2)
     mean: float = means[1, 2, 3]
     return mean
 
@@ -666,18 +669,22 @@ def kinked_noise_means(
     means_of_students: np.ndarray,
     means_of_both: np.ndarray,
     means_of_teachers: np.ndarray,
+    slopes_of_students: np.ndarray,
 ) -> None:
-    """Write the means of four factors of all fields for every pair of students."""
+    """Write the means of four factors, and of slopes alone, for every pair of students."""
     K, M = R.shape[0], R.shape[1]
     covariance = _all_fields(Q, R, T)
-    means, kinds = np.empty((3, K + M, K + M)), np.zeros(K + M, np.int64)
+    means, alone, kinds = np.empty((3, K + M, K + M)), np.empty(3), np.zeros(K + M, np.int64)
     for n in range(M):
         kinds[K + n] = 3
     for i in range(K):
         for j in range(i + 1 if K > 1 else i, max(K, 1)):
-            _means_of_plane(QUADRATURE_RULE, kinds, (1, 1), (i, j), covariance, means, 0)
+            _means_of_plane(QUADRATURE_RULE, kinds, (1, 1), (i, j), covariance, means, alone, 0)
+            slopes_of_students[i, j], slopes_of_students[j, i] = alone[1], alone[1]
             _spread(means[1], (i, j), means_of_students, means_of_both, means_of_teachers)
             if j == i + 1 or K == 1:
+                slopes_of_students[i, i] = alone[0]
                 _spread(means[0], (i, i), means_of_students, means_of_both, means_of_teachers)
             if j == K - 1 and i == j - 1:
+                slopes_of_students[j, j] = alone[2]
                 _spread(means[2], (j, j), means_of_students, means_of_both, means_of_teachers)

@@ -41,6 +41,9 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
     def quadrature_factors(kind: int, x: np.ndarray, values: np.ndarray) -> None:
         """Stand for the factor of many numbers that the generated module defines."""
 
+    def quadrature_values_and_slopes(owner: int, x: np.ndarray, rows: np.ndarray) -> None:
+        """Stand for an activation and its derivatives, which the generated module defines."""
+
 
 def _root_left(rest: float, variance: float) -> float:
     """Return the square root of a conditional variance, or 0 if that is only rounding.
@@ -119,6 +122,18 @@ def factors_of(kind: int, x: np.ndarray, values: np.ndarray) -> None:
     else:
         for n in range(x.size):
             values[n] = factor_4(x[n])
+
+
+def values_and_slopes_of(owner: int, x: np.ndarray, rows: np.ndarray) -> None:
+    """Write values, slopes and half curvatures of a student (owner 0), or values and slopes of a
+    teacher, at many numbers; a row of each.
+    """
+    if owner == 0:
+        for n in range(x.size):
+            rows[0, n], rows[1, n], rows[2, n] = factor_0(x[n]), factor_1(x[n]), factor_2(x[n])
+    else:
+        for n in range(x.size):
+            rows[0, n], rows[1, n] = factor_3(x[n]), factor_4(x[n])
 
 
 def any_factor_of(kind: int, x: float) -> float:
