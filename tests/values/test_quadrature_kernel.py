@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import pytest
 from support.plain_module import plain_module
 from support.rotating import DAY
 
+import symderiv as sd
 from symderiv.checking.generated_check import GeneratedError, check_generated
 from symderiv.checking.recipes import generate
 from symderiv.foundation.errors import DivergentError, ToleranceError
@@ -107,9 +109,57 @@ def of_two(m, c):
     """Means of two factors as the module computes them, together or one by one."""
     if not hasattr(m, "pair_means"):
         return {name: getattr(m, name)(*upper(c)) for name in ("i2", "i2_12", "i2_11")}
-    found = [np.full((1, 1), np.nan) for _ in range(7)]
-    m.pair_means(c[:1, :1], c[:1, 1:], c[1:, 1:], np.zeros(1), np.zeros(1), *found)
-    return {"i2": found[1][0, 0], "i2_12": found[4][0, 0], "i2_11": found[6][0, 0]}
+    outputs = [*inspect.signature(m.pair_means).parameters][5:]
+    found = {name: np.full((1, 1), np.nan) for name in outputs}
+    m.pair_means(c[:1, :1], c[:1, 1:], c[1:, 1:], np.zeros(1), np.zeros(1), *found.values())
+    names = {"i2": "values", "i2_12": "slopes", "i2_11": "curvatures"}
+    return {own: found[f"{name}_of_both"][0, 0] for own, name in names.items()}
+
+
+@mpmath.workdps(40)
+def test_pairs_with_kinks_at_zero_are_derivatives_of_certified_means():
+    """dI2/dc12 = E[g'h'], dI2/dc11 = E[g''h]/2, and d E[g^2]/dc = E[g'^2] + E[g g''].
+
+    Slopes of both activations jump, and the curvature has a delta function.
+    """
+    m = plain_module(generate("tested", "selu", "elu", tolerance=1e-4))
+    rng, K = np.random.default_rng(5), 2
+    factor = rng.normal(size=(3, 3)) / 2
+    c = np.round(factor @ factor.T, 6)
+    fields = c[:K, :K], c[:K, K:], c[K:, K:], np.zeros(K), np.zeros(1)
+    students = [np.full((K, K), np.nan) for _ in range(3)]
+    both = [np.full((K, 1), np.nan) for _ in range(3)]
+    arrays = (array for pair in zip(students, both, strict=True) for array in pair)
+    m.pair_means(*fields, *arrays)
+    of = [("selu", 0), ("selu", 1), ("elu", 2)]
+    step = mpmath.mpf("1e-8")
+
+    def mean(i, j, by11=0, by12=0):
+        moments = [[mpmath.mpf(str(c[a, b])) for b in (i, j)] for a in (i, j)]
+        moments[0][0] += by11 * step
+        moments[0][1] = moments[1][0] = moments[0][1] + by12 * step
+        texts = [[mpmath.nstr(value, 25) for value in row] for row in moments]
+        found = sd.i2(of[i][0], of[j][0], covariance=texts, digits=30)
+        return mpmath.mpf(str(found.value))
+
+    for i, j in ((0, 1), (1, 0), (0, 2), (1, 2)):
+        values, slopes, curvatures = both if j == K else students
+        at = (i, 0) if j == K else (i, j)
+        assert values[at] == pytest.approx(float(mean(i, j)), abs=1e-12)
+        by12 = (mean(i, j, by12=1) - mean(i, j, by12=-1)) / (2 * step)
+        by11 = (mean(i, j, by11=1) - mean(i, j, by11=-1)) / (2 * step)
+        assert slopes[at] == pytest.approx(float(by12), abs=1e-12)
+        assert curvatures[at] == pytest.approx(float(by11), abs=1e-12)
+    values, slopes, curvatures = students
+    for i in range(K):
+        square = (mpmath.mpf(str(c[i, i])) + step * side for side in (1, -1))
+        above, below = (
+            mpmath.mpf(str(sd.i2("selu", "selu", covariance=[[s, s], [s, s]], digits=30).value))
+            for s in (mpmath.nstr(value, 25) for value in square)
+        )
+        assert values[i, i] == pytest.approx(float((above + below) / 2), abs=1e-12)
+        by_variance = float((above - below) / (2 * step))
+        assert slopes[i, i] + 2 * curvatures[i, i] == pytest.approx(by_variance, abs=1e-12)
 
 
 def softplus(x):
@@ -179,8 +229,13 @@ KINKS = "TEACHER_KINKS = np.array([\n    0."
 WRONG = {
     "a mean": (
         "",
-        replaced("i2_st", "return 1.2 * right(*a)"),
-        r"i2_st\(.*but its definition gives",
+        replaced("i2_tt", "return 1.2 * right(*a)"),
+        r"i2_tt\(.*but its definition gives",
+    ),
+    "means of two": (
+        "",
+        replaced("pair_means", "right(*a); a[-1][:] *= 1.2"),
+        "the statement gives",
     ),
     "means of four": (
         "",

@@ -401,11 +401,12 @@ def _values_on_line(
 
 
 def _weights_along(
-    slopes: tuple[int, int], fields: _Three, line: np.ndarray, weights: np.ndarray
+    slopes: tuple[int, int], fields: _Three, weight: float, line: np.ndarray, weights: np.ndarray
 ) -> None:
     """Write weights of a line times the first slope squared, both slopes, and the second squared.
 
-    ``fields`` are the first field, and start and rate of the second one along the line.
+    ``fields`` are the first field, and start and rate of the second one along the line; ``weight``
+    is that of the line.
     """
     slope1, count = quadrature_factor(slopes[0], fields[0]), weights.shape[1]
     places, slope2 = np.empty(count), np.empty(count)
@@ -413,9 +414,9 @@ def _weights_along(
         places[p] = fields[1] + fields[2] * line[0, p]
     quadrature_factors(slopes[1], places, slope2)
     for p in range(count):
-        weights[0, p] = line[1, p] * slope1 * slope1
-        weights[1, p] = line[1, p] * slope1 * slope2[p]
-        weights[2, p] = line[1, p] * slope2[p] * slope2[p]
+        weights[0, p] = weight * line[1, p] * slope1 * slope1
+        weights[1, p] = weight * line[1, p] * slope1 * slope2[p]
+        weights[2, p] = weight * line[1, p] * slope2[p] * slope2[p]
 
 
 def _add_line(
@@ -590,12 +591,12 @@ def _means_of_plane(
             continue
         count = _line_of_second(t1, (pair, parts, rests, kinks), rule, line2)
         weights, places, squares = np.empty((3, count)), np.empty((fields, count)), np.empty(count)
-        _weights_along(slopes, (parts[i, 0] * t1, parts[j, 0] * t1, parts[j, 1]), line2, weights)
+        fields_of = parts[i, 0] * t1, parts[j, 0] * t1, parts[j, 1]
+        _weights_along(slopes, fields_of, weight, line2, weights)
         _places_on_line(t1, line2, parts, kinks, places, squares)
-        for p in range(count):
-            for n in range(3):
-                weights[n, p] *= weight
-                alone[n] += weights[n, p]
+        ones = np.ones(count)
+        for n in range(3):
+            alone[n] += _inner(weights[n], ones)
         values, left = np.empty((1 + most, fields, count)), parts[:, 2].copy()
         _values_on_line(rule, (kinds, kinks), left, (tables, speeds, orders), places, values)
         on_line, how = (places, values, squares), (etas, sizes, of_rests, orders)

@@ -214,10 +214,19 @@ def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.M
     loads = rng.normal(size=(4, 4)) / 2
     c = loads @ loads.T
     K, M = 3, 1
-    found = [np.full(shape, np.nan) for shape in ((K,) * 4, (K, K, K, M), (K, K, M, M))]
-    plane.kinked_noise_means(c[:K, :K], c[:K, K:], c[K:, K:], np.zeros(K), np.zeros(M), *found)
+    shapes = (K,) * 4, (K, K, K, M), (K, K, M, M), (K, K)
+    *found, slopes = (np.full(shape, np.nan) for shape in shapes)
+    plane.kinked_noise_means(
+        c[:K, :K], c[:K, K:], c[K:, K:], np.zeros(K), np.zeros(M), *found, slopes
+    )
     for array in found:
         assert np.isfinite(array).all()
+    for i in range(K):
+        for j in range(K):
+            moments = c[i, i], c[i, j], c[j, j]
+            moments = c[i, i], c[i, j], c[j, j]
+            expected = polar._polar_mean_of_2(SECTORS, (1, 1), moments, (0.0, 0.0))
+            assert slopes[i, j] == pytest.approx(expected, abs=1e-6)
     for i, j, a, b in ((0, 0, 1, 3), (1, 1, 3, 0), (2, 2, 0, 1), (0, 2, 1, 3), (1, 2, 2, 0)):
         places = [i, j, a, b]
         moments = tuple(map(float, c[np.ix_(places, places)][np.triu_indices(4)]))
@@ -500,7 +509,9 @@ def test_one_mean_alone_is_that_among_all(correlated: float) -> None:
     rule = np.array([8.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0, 0.0])
     alone = plane._plane_mean_of_4(rule, kinds, moments, (0.0,) * 4)
     means = np.empty((3, 4, 4))
-    plane._means_of_plane(rule, np.array(kinds), kinds[:2], (0, 1), covariance, means, 0)
+    plane._means_of_plane(
+        rule, np.array(kinds), kinds[:2], (0, 1), covariance, means, np.empty(3), 0
+    )
     assert alone == pytest.approx(means[1, 2, 3], rel=1e-13)
 
 
