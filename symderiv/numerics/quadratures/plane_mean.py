@@ -401,12 +401,17 @@ def _values_on_line(
 
 
 def _weights_along(
-    slopes: tuple[int, int], fields: _Three, weight: float, line: np.ndarray, weights: np.ndarray
+    slopes: tuple[int, int],
+    fields: _Three,
+    weight: float,
+    line: np.ndarray,
+    weights: np.ndarray,
+    sums: np.ndarray,
 ) -> None:
     """Write weights of a line times the first slope squared, both slopes, and the second squared.
 
-    ``fields`` are the first field, and start and rate of the second one along the line; ``weight``
-    is that of the line.
+    They are added to ``sums``. ``fields`` are the first field, and start and rate of the second one
+    along the line; ``weight`` is that of the line.
     """
     slope1, count = quadrature_factor(slopes[0], fields[0]), weights.shape[1]
     places, slope2 = np.empty(count), np.empty(count)
@@ -417,6 +422,9 @@ def _weights_along(
         weights[0, p] = weight * line[1, p] * slope1 * slope1
         weights[1, p] = weight * line[1, p] * slope1 * slope2[p]
         weights[2, p] = weight * line[1, p] * slope2[p] * slope2[p]
+    ones = np.ones(count)
+    for n in range(3):
+        sums[n] += _inner(weights[n], ones)
 
 
 def _add_line(
@@ -592,11 +600,8 @@ def _means_of_plane(
         count = _line_of_second(t1, (pair, parts, rests, kinks), rule, line2)
         weights, places, squares = np.empty((3, count)), np.empty((fields, count)), np.empty(count)
         fields_of = parts[i, 0] * t1, parts[j, 0] * t1, parts[j, 1]
-        _weights_along(slopes, fields_of, weight, line2, weights)
+        _weights_along(slopes, fields_of, weight, line2, weights, alone)
         _places_on_line(t1, line2, parts, kinks, places, squares)
-        ones = np.ones(count)
-        for n in range(3):
-            alone[n] += _inner(weights[n], ones)
         values, left = np.empty((1 + most, fields, count)), parts[:, 2].copy()
         _values_on_line(rule, (kinds, kinks), left, (tables, speeds, orders), places, values)
         on_line, how = (places, values, squares), (etas, sizes, of_rests, orders)

@@ -94,7 +94,8 @@ def _opposite(sides: int, x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> 
 def _row_of_sector(rule: np.ndarray, angle: float) -> int:
     """Return the row of Gauss' rule for the angles of a sector."""
     wanted = rule[7] * (0.4 + 0.6 * angle / (0.5 * math.pi))
-    return min(max(math.ceil(0.5 * wanted) - 2, 0), _LEGENDRES.shape[0] - 1)
+    row: int = min(max(math.ceil(0.5 * wanted) - 2, 0), _LEGENDRES.shape[0] - 1)
+    return row
 
 
 def _directions(row: int, sector: _Three, directions: np.ndarray, at: int) -> None:
