@@ -83,9 +83,10 @@ class Enclosure(Answer):
             are proved: ``entered`` and ``left``, each two decimals between which the time lies,
             ``length``, a ball, and ``passes``, the fixed point near the slowest state between
             them: ``middles`` and ``radii`` by name, ``index``, its proved number of unstable
-            directions, ``eigenvalues`` (doubles), the time ``alpha`` and ``distance``, a bound on
-            the distance of every coordinate of the run from it at that time. ``passes`` is None
-            if no such point is proved.
+            directions, ``eigenvalues`` (doubles) with proved ``eigenvalue_errors``, both pairs of
+            real and imaginary part, the time ``alpha`` and ``distance``, a bound on the distance of
+            every coordinate of the run from it at that time. ``passes`` is None if no such point is
+            proved.
         steps, bits: how many steps were proved, and with how many bits.
     """
 

@@ -84,10 +84,14 @@ def told(departure: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _passed(found: PassedPoint, seen: Seen) -> dict[str, Any]:
+    from symderiv.precision.balls.eigenvalues import doubles_of
+
+    eigenvalues, errors = doubles_of(found.eigenvalues)
     return {
         **seen(found.point),
         "index": found.index,
-        "eigenvalues": [[float(x.real.mid()), float(x.imag.mid())] for x in found.eigenvalues],
+        "eigenvalues": eigenvalues,
+        "eigenvalue_errors": errors,
         "alpha": float(found.time),
         "distance": float(found.distance),
     }
