@@ -326,7 +326,7 @@ def _small_remainders() -> Any:
     """Plant that a thousandth of what Taylor series leave out is added.
 
     With a half the sets are still right, because remainders are doubled for the checker, which
-    proves it: its own series have four terms more.
+    proves it: its own series have more terms.
     """
     right = proved_step._summed
     return patch.object(

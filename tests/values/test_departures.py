@@ -156,7 +156,7 @@ def test_records_without_claims_are_refused(
 ) -> None:
     path = tmp_path / "record.json"
     only = {name: each for name, each in record.items() if name not in ("departure", "limit")}
-    for wrong in (only, {"format": "something else"}, {**record, "version": 2}):
+    for wrong in (only, {"format": "something else"}, {**record, "version": 3}):
         path.write_text(json.dumps(wrong))
         assert checked([str(path)]) == 2
     assert checked([str(tmp_path / "missing.json")]) == 2

@@ -291,6 +291,8 @@ class Recorded:
         return self.function("neg") if value is None else self._number(-value)
 
     def __pow__(self, power: Any) -> Recorded:
+        if isinstance(power, Recorded):
+            return (power * self.function("log")).function("exp")
         if not isinstance(power, int) or power < 1:
             raise NotYetError(f"has a power {power!r} that enclosures do not know")
         product = self
