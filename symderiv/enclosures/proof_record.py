@@ -87,13 +87,11 @@ def record_of(
 
 
 def _rates(stages: Sequence[Stage]) -> dict[str, Any]:
-    told = [
-        {"operations": _listed(each.rates), "rates": each.rates.outputs, "begin": arb(each.begin)}
-        for each in stages
-    ]
+    told = [{"operations": _listed(each.rates), "rates": each.rates.outputs} for each in stages]
     if len(told) == 1:
-        return {name: told[0][name] for name in ("operations", "rates")}
-    return {"stages": [{**each, "begin": _dyadic(each["begin"])} for each in told]}
+        return told[0]
+    begins = [_dyadic(arb(each.begin)) for each in stages]
+    return {"stages": [{"begin": at, **each} for at, each in zip(begins, told, strict=True)]}
 
 
 def _departure(departure: Departure, operations: Operations) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class _InTime(Recorded):
     def __eq__(self, other: object) -> bool:
         return False
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 def continued(operations: Operations, expression: sp.Expr, names: Sequence[str]) -> Operations:

@@ -300,6 +300,9 @@ class Recorded:
             product = product * self
         return product
 
+    def __rpow__(self, base: Any) -> Recorded:
+        return self._number(base) ** self
+
     def _compared(self, other: Any) -> tuple[Fraction, Fraction]:
         one, two = self.exact, self._number(other).exact
         if one is None or two is None:
