@@ -32,7 +32,7 @@ from typing import Any
 from flint import acb_mat, arb, arb_mat, arb_series, ctx, fmpq
 
 MORE_TERMS, EXPONENTIAL_TERMS, SHORTEST = 4, 40, Fraction(1, 2**40)
-FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf")
+FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf", "sin", "cos")
 OPERATIONS: dict[str, Any] = {name: methodcaller(name) for name in FUNCTIONS}
 OPERATIONS |= {"add": add, "sub": sub, "mul": mul, "div": truediv, "neg": neg}
 Balls = list[arb]
@@ -103,8 +103,8 @@ def factors(name: str, z: arb, x: arb, y: Any = None) -> list[Any]:
         by_both = {"add": [1, 1], "sub": [1, -1], "mul": [y, x]}
         return by_both[name] if name in by_both else [1 / y, -z / y]
     one = {"neg": -1, "sqrt": 0.5 / z, "log": 1 / x, "exp": z, "atan": 1 / (1 + x * x)}
-    one |= {"asin": 1 / (1 - x * x).sqrt(), "acos": -1 / (1 - x * x).sqrt()}
-    return [(one | {"erf": 2 / arb.pi().sqrt() * (-x * x).exp()})[name]]
+    one |= {"asin": 1 / (1 - x * x).sqrt(), "acos": -1 / (1 - x * x).sqrt(), "cos": -x.sin()}
+    return [(one | {"erf": 2 / arb.pi().sqrt() * (-x * x).exp(), "sin": x.cos()})[name]]
 
 
 def identity(size: int) -> arb_mat:

@@ -121,6 +121,11 @@ class Series:
                 coefficients.append((arb(int(m == 0)) - rest) / x[0])
             return coefficients
         square, root, inverse = self.series[place]
+        if name in ("sin", "cos"):
+            for m in range(len(square), n):
+                square.append(derived(x, root, m) if m else x[0].sin())
+                root.append(-derived(x, square, m) if m else x[0].cos())
+            return root if name == "sin" else [-each for each in square]
         for m in range(len(inverse), n):
             square.append(product(x, x, m))
             one = arb(1) if m == 0 else arb(0)
@@ -153,18 +158,12 @@ def rates(operations: Operations, outputs: list[int], state: Balls) -> Balls:
 def differential(name: str, z: arb, x: arb, y: arb | None) -> Balls:
     """Return the derivatives of one operation by its arguments, at z(x) or z(x, y)."""
     if y is not None:
-        return {
-            "add": [arb(1), arb(1)],
-            "sub": [arb(1), arb(-1)],
-            "mul": [y, x],
-            "div": [1 / y, -x / (y * y)],
-        }[name]
-    if name in ("asin", "acos"):
-        return [(1 if name == "asin" else -1) / (1 - x * x).sqrt()]
-    if name == "erf":
-        return [2 / arb.pi().sqrt() * (-x * x).exp()]
-    others = {"neg": arb(-1), "sqrt": 1 / (2 * z), "log": 1 / x, "exp": z}
-    return [{**others, "atan": 1 / (1 + x * x)}[name]]
+        by_both = {"add": [arb(1), arb(1)], "sub": [arb(1), arb(-1)], "mul": [y, x]}
+        return by_both.get(name) or [1 / y, -x / (y * y)]
+    arc = (1 - x * x).sqrt()
+    one = {"neg": arb(-1), "sqrt": 1 / (2 * z), "log": 1 / x, "exp": z, "asin": 1 / arc}
+    one |= {"acos": -1 / arc, "atan": 1 / (1 + x * x), "sin": x.cos(), "cos": -x.sin()}
+    return [(one | {"erf": 2 / arb.pi().sqrt() * (-x * x).exp()})[name]]
 
 
 def slopes(operations: Operations, outputs: list[int], state: Balls) -> arb_mat:

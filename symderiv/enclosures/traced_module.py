@@ -110,7 +110,7 @@ def continued(operations: Operations, expression: sp.Expr, names: Sequence[str])
 
 @dataclass(frozen=True)
 class _RecordedFormulas:
-    """The domain of recorded formulas that are made of fractions, roots, powers, exp and log."""
+    """The domain of recorded formulas made of fractions, roots, powers, exp, log, sin and cos."""
 
     recorder: Recorder
 
@@ -124,16 +124,15 @@ class _RecordedFormulas:
         if node.is_Pow and (2 * node.exp).is_Integer:
             power = int(2 * node.exp)
             return (lambda base: self._half_power(base, power)), (node.base,)
-        if isinstance(node, sp.exp):
-            return self.recorder.exp, node.args
-        if isinstance(node, sp.log):
-            return self.recorder.log, node.args
+        if isinstance(node, sp.exp | sp.log | sp.sin | sp.cos):
+            return getattr(self.recorder, node.func.__name__), node.args
         if node.is_Pow:
             return operator.pow, node.args
         if node in (sp.pi, sp.E):
             return constant(self.recorder.pi if node == sp.pi else self.recorder.exp(1))
         raise NotYetError(
-            f"has no enclosure: {node} is not made of fractions, roots, powers, exp and log"
+            f"has no enclosure: {node} is not made of fractions, roots, powers, exp, log, sin and "
+            "cos"
         )
 
     def _half_power(self, base: Recorded, power: int) -> Recorded:

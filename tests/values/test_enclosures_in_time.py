@@ -100,6 +100,19 @@ def powers(end: Any) -> tuple[Any, Any]:
     )
 
 
+def cosine(end: Any) -> tuple[Any, Any]:
+    h, w = mpmath.mpf("0.6"), mpmath.pi / 4
+    once, twice = mpmath.sin(w * end) / w, mpmath.sin(2 * w * end) / (4 * w)
+    return h / 2 * (end + once), h**2 / 4 * (3 * end / 2 + 2 * once + twice)
+
+
+def sine(end: Any) -> tuple[Any, Any]:
+    """Of the rate h (1 + sin(alpha) / 2)."""
+    h, once = mpmath.mpf("0.6"), 1 - mpmath.cos(mpmath.mpf(end))
+    square = (end / 2 - mpmath.sin(2 * mpmath.mpf(end)) / 4) / 4
+    return h * (end + once / 2), h**2 * (end + once + square)
+
+
 def later_powers(end: Any) -> tuple[Any, Any]:
     """Constant up to 0.5, then (alpha + 0.5)^-0.7."""
     h, after = mpmath.mpf("0.6"), mpmath.mpf("0.5")
@@ -116,6 +129,7 @@ LINEAR: dict[str, tuple[Any, Callable[[Any], tuple[Any, Any]]]] = {
     "drops": (DROPS, dropping),
     "inverse": ("1/(1+alpha)", inverse_time),
     "exponential": ("exp(-alpha/10)", decaying),
+    "cosine": ("(1+cos(pi*alpha/4))/2", cosine),
     "power": ({"power": 0.7, "after": 0.5}, powers),
 }
 
@@ -441,6 +455,7 @@ def test_balls_contain_runs_in_doubles_of_many_kinds() -> None:
     [
         (lambda a: sp.Rational(3, 5) / (1 + a), inverse_time),
         (lambda a: sp.Rational(3, 5) * sp.exp(-a / 10), decaying),
+        (lambda a: sp.Rational(3, 5) * (1 + sp.sin(a) / 2), sine),
         (
             lambda a: sp.Piecewise(
                 (sp.Rational(3, 5), a < 0.5),

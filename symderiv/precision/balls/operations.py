@@ -18,7 +18,7 @@ from flint import arb, fmpq
 
 from symderiv.foundation.errors import NotYetError
 
-FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf")
+FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf", "sin", "cos")
 """Functions of one number, by the names of the methods of balls."""
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
