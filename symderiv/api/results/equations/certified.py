@@ -58,7 +58,7 @@ class Enclosure(Answer):
 
     The exact problem has the shortest decimals of the numbers in the study or system and of the
     order parameters of the start, and output weights that are not trained by their formulas.
-    Times are doubles.
+    Times are doubles, also those at which rates jump.
 
     Attributes:
         alpha: times, shape (P,).
@@ -78,7 +78,7 @@ class Enclosure(Answer):
             is the ``error`` of the run.
         limit: the state that the exact solution tends to, if it is proved that it tends to one:
             ``middles`` and ``radii`` by name, ``rate``, at least at which distances shrink per unit
-            of α. None if that is not proved, as on a plateau.
+            of α. None if that is not proved, as on a plateau, or before learning rates change.
         departure: where the events ``"plateau-begin"`` and ``"plateau-end"`` were asked for and
             are proved: ``entered`` and ``left``, each two decimals between which the time lies,
             ``length``, a ball, and ``passes``, the fixed point near the slowest state between
