@@ -360,8 +360,8 @@ class TracedFlow(TracedRates):
             given = self.given(procedure, law)
             operations = traced(self.module, procedure.name, given, outputs, operations)
         recorder = Recorder(operations.copied())
-        usual, *own = (recorder.at(place) for place in operations.outputs[size - 1 :: size])
-        del usual
+        # the error at averaged eigenvalues comes first
+        own = map(recorder.at, operations.outputs[2 * size - 1 :: size])
         means = (law.share * each for law, each in zip(piece.laws, own, strict=True))
         shown = map(recorder.at, operations.outputs[: size - 1])
         return recorder.recording([*shown, functools.reduce(operator.add, means)])
