@@ -4,7 +4,8 @@ python -m benchmarks.enclosures [PROBLEMS]
 python -m benchmarks.enclosures --only-problems [PROBLEMS]
 
 Random problems are compared with equations typed from a paper (`benchmarks.hand_written`), solved
-to 60 digits. Numbers of starts have few bits, so that both begin at the same numbers exactly.
+to 60 digits. Numbers of starts have few bits, so that both begin at the same numbers exactly. The
+learning rates of every fourth problem jump at one to three times.
 
 Errors are planted in records of right proofs, and in the program that makes proofs. A table says
 who notices them: the checkers, the intervals of the library Codac, or the typed equations.
@@ -23,6 +24,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from io import StringIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -118,21 +120,58 @@ def certified(stated: Certified) -> tuple[sd.Trajectory, float]:
 def contained(problems: int) -> tuple[int, int]:
     """Return how many values of random problems were compared, and how many are in their balls."""
     random = np.random.default_rng(_SEED)
-    found = np.array([compared(*drawn(random)) for _ in range(problems)])
-    values, inside = map(int, found.sum(axis=0))
+    drops = np.random.default_rng(_SEED + 1)
+    # every fourth learning rate jumps
+    found = [
+        compared(*drawn(random), {0.0: "1"} if n % 4 else dropping(drops)) for n in range(problems)
+    ]
+    values, inside = map(int, np.sum(found, axis=0))
     return values, inside
 
 
+def dropping(random: np.random.Generator) -> dict[float, str]:
+    """Return factors of learning rates from times on, as decimals."""
+    jumps = sorted(random.choice(np.arange(4, 124), int(random.integers(1, 4)), replace=False))
+    times = [0.0, *(float(each) / 1024.0 for each in jumps)]
+    return {time: str(random.choice(["1", "0.3", "0.1", "0.7", "1.3"])) for time in times}
+
+
 def compared(
-    problem: sd.Problem, start: dict[str, np.ndarray], other: HandWritten
+    problem: sd.Problem,
+    start: dict[str, np.ndarray],
+    other: HandWritten,
+    rates: Mapping[float, str],
 ) -> tuple[int, int]:
-    """Return how many exact values of a problem were compared, and how many are in their balls."""
+    """Return how many exact values of a problem were compared, and how many are in their balls.
+
+    Args:
+        problem, start, other: See :func:`drawn`.
+        rates: Factors of the learning rates, from times on.
+    """
+    if len(rates) > 1:
+        factors = [float(each) for each in rates.values()]
+        problem = problem.replace(schedule={"times": list(rates), "rates": factors})
     run = problem.solve(alpha=_TIMES, initial=start, certify=True, radius=_RADIUS)
     begin = start["Q"], start["R"], np.ones(len(start["Q"]))
-    exact = list(_named(solution(other, begin, _TIMES, _DIGITS)))
+    exact = list(_named(_in_pieces(other, begin, rates)))
     middles, radii = run.enclosure.middles, run.enclosure.radii
     inside = [_inside(value, middles[name][n], radii[name][n]) for name, n, value in exact]
     return len(exact), sum(inside)
+
+
+def _in_pieces(other: HandWritten, begin: Any, rates: Mapping[float, str]) -> Iterator[Any]:
+    """Yield the exact solution at all times, one piece after the other."""
+    rule = other.rule
+    cuts = sorted({*rates, *_TIMES})
+    for now, end in pairwise(cuts):
+        if now in rates:
+            with ctx.workdps(_DIGITS + 15):
+                eta, eta_v = (arb(each) * arb(rates[now]) for each in (rule.eta, rule.eta_v))
+            other = replace(other, rule=replace(rule, eta=eta, eta_v=eta_v))
+        (found,) = solution(other, begin, [end - now], _DIGITS)
+        begin = tuple(np.array(each, object) for each in found[:3])
+        if end in _TIMES:
+            yield found
 
 
 def _inside(exact: arb, middle: str, radius: float) -> bool:
@@ -326,7 +365,7 @@ def _small_remainders() -> Any:
     """Plant that a thousandth of what Taylor series leave out is added.
 
     With a half the sets are still right, because remainders are doubled for the checker, which
-    proves it: its own series have four terms more.
+    proves it: its own series have more terms.
     """
     right = proved_step._summed
     return patch.object(

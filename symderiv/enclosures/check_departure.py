@@ -31,10 +31,8 @@ from typing import Any
 
 from flint import acb_mat, arb, arb_mat, arb_series, ctx, fmpq
 
-MORE_TERMS = 4
-EXPONENTIAL_TERMS = 40
-SHORTEST = Fraction(1, 2**40)
-FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf")
+MORE_TERMS, EXPONENTIAL_TERMS, SHORTEST = 4, 40, Fraction(1, 2**40)
+FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf", "sin", "cos")
 OPERATIONS: dict[str, Any] = {name: methodcaller(name) for name in FUNCTIONS}
 OPERATIONS |= {"add": add, "sub": sub, "mul": mul, "div": truediv, "neg": neg}
 Balls = list[arb]
@@ -84,8 +82,7 @@ class Composed:
         return values
 
     def __call__(self, state: list[Any]) -> list[Any]:
-        values = self.all_values(state)
-        return [values[place] for place in self.places]
+        return [*map(self.all_values(state).__getitem__, self.places)]
 
     def slopes(self, state: Balls) -> arb_mat:
         """Return the derivatives of the results over a box, by forward differentiation."""
@@ -106,8 +103,8 @@ def factors(name: str, z: arb, x: arb, y: Any = None) -> list[Any]:
         by_both = {"add": [1, 1], "sub": [1, -1], "mul": [y, x]}
         return by_both[name] if name in by_both else [1 / y, -z / y]
     one = {"neg": -1, "sqrt": 0.5 / z, "log": 1 / x, "exp": z, "atan": 1 / (1 + x * x)}
-    one |= {"asin": 1 / (1 - x * x).sqrt(), "acos": -1 / (1 - x * x).sqrt()}
-    return [(one | {"erf": 2 / arb.pi().sqrt() * (-x * x).exp()})[name]]
+    one |= {"asin": 1 / (1 - x * x).sqrt(), "acos": -1 / (1 - x * x).sqrt(), "cos": -x.sin()}
+    return [(one | {"erf": 2 / arb.pi().sqrt() * (-x * x).exp(), "sin": x.cos()})[name]]
 
 
 def identity(size: int) -> arb_mat:
@@ -200,7 +197,7 @@ def check_time(steps: list[TubeStep], error: Composed, level: arb, ends: list[st
     claim(reached and reached[0] < level, "the error is not below its level at the time given")
 
 
-def check_departure(rates: Composed, steps: list[TubeStep], record: dict[str, Any]) -> str:
+def check_departure(steps: list[TubeStep], record: dict[str, Any]) -> str:
     error = Composed(record["error"]["operations"], [record["error"]["place"]])
     for name in ("entered", "left"):
         check_time(steps, error, number(record["levels"][name]), record[name])
@@ -210,11 +207,11 @@ def check_departure(rates: Composed, steps: list[TubeStep], record: dict[str, An
     told = f"leaves its plateau between {' and '.join(record['left'])}"
     if record["passes"] is None:
         return told
-    point, index = check_point(rates, record["passes"])
     time = exact(record["passes"]["time"])
-    near = [step.hull for step in steps if step.begin == time]
+    near = [step for step in steps if step.begin == time]
     claim(near and b <= time <= c, "no step of the plateau begins at the time given")
-    away, distance = zip(near[0], point), number(record["passes"]["distance"])
+    point, index = check_point(near[0].rates, record["passes"])
+    away, distance = zip(near[0].hull, point), number(record["passes"]["distance"])
     claim(all(abs(x - y) <= distance for x, y in away), "the run is farther away than claimed")
     return f"passes a fixed point of index {index}, {told}"
 
@@ -264,14 +261,18 @@ def check_limit(rates: Composed, end: Balls, record: dict[str, Any]) -> str:
 
 def check(record: dict[str, Any]) -> str:
     """Prove the claims of a record; return them in words."""
-    ctx.prec = int(record["bits"]) + 20
-    rates, told = Composed(record["operations"], record["rates"]), []
+    ctx.prec, told = int(record["bits"]) + 20, []
+    given = record.get("stages") or [{**record, "begin": "0"}]
+    stages = [(exact(x["begin"]), Composed(x["operations"], x["rates"])) for x in given]
     if "departure" in record:
-        begins = accumulate(exact(each["time"]) for each in record["steps"])
-        steps = [TubeStep(rates, *each) for each in zip(record["steps"], [Fraction(0), *begins])]
-        told.append(check_departure(rates, steps, record["departure"]))
+        begins = [Fraction(0), *accumulate(exact(each["time"]) for each in record["steps"])]
+        rates = [[each for at, each in stages if at <= begin][-1] for begin in begins]
+        steps = [TubeStep(*each) for each in zip(rates, record["steps"], begins)]
+        told.append(check_departure(steps, record["departure"]))
     if "limit" in record:
-        told.append(check_limit(rates, spread(*region(record["end"])), record["limit"]))
+        end = spread(*region(record["end"]))
+        claim(stages[-1][0] < sum(exact(x["time"]) for x in record["steps"]), "rates jump later")
+        told.append(check_limit(stages[-1][1], end, record["limit"]))
     return ", ".join(told)
 
 
@@ -279,9 +280,9 @@ def main(arguments: list[str]) -> int:
     try:
         with open(arguments[0], encoding="utf-8") as file:
             record = json.load(file)
-        known = (record.get("format"), record.get("version")) == ("symderiv enclosures", 1)
+        known = record.get("format") == "symderiv enclosures" and record.get("version") in (1, 2)
         if not known or not record.keys() & {"departure", "limit"}:
-            raise ValueError("no record of version 1 that claims what a run passes or tends to")
+            raise ValueError("no record of version 1 or 2 with a departure or a limit")
     except (IndexError, OSError, ValueError) as reason:
         print(f"no record that can be read: {reason}")
         return 2

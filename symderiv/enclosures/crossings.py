@@ -40,19 +40,19 @@ class Crossing:
     reason: str = ""
 
 
-def first_crossing(run: EnclosedRun, rates: Operations, gap: Operations) -> Crossing:
+def first_crossing(run: EnclosedRun, gap: Operations) -> Crossing:
     """Return the first time at which a gap becomes positive.
 
     Args:
         run: A proved run.
-        rates: The rates of the state.
-        gap: A function of the state.
+        gap: A function of the state; it does not jump where the rates do.
     """
     with working_bits(run.bits):
-        function = _Gap(rates, gap)
-        if function.at_start(run.steps[0].begin) > 0:
+        functions = [_Gap(stage.rates, gap) for stage in run.stages]
+        if functions[0].at_start(run.steps[0].begin) > 0:
             return Crossing("proved", arb(0), arb(0))
-        for begin, step in zip(run.begins, run.steps, strict=True):
+        for begin, step, stage in zip(run.begins, run.steps, run.during, strict=True):
+            function = functions[stage]
             if function.over(step.rough) < 0:
                 continue
             along = function.along(step)

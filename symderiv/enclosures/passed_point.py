@@ -15,7 +15,6 @@ from symderiv.enclosures.proved_step import StateSet, VectorField
 from symderiv.foundation.errors import ToleranceError
 from symderiv.precision.balls.eigenvalues import enclosed_eigenvalues, index_of
 from symderiv.precision.balls.krawczyk import proved_root
-from symderiv.precision.balls.operations import Operations
 
 # Decimals of times have fewer digits than this, so that their differences are exact.
 _EXACT = Context(prec=1000)
@@ -64,20 +63,21 @@ class Departure:
         return _EXACT.subtract(c, b), _EXACT.subtract(d, a)
 
 
-def passed_point(run: EnclosedRun, rates: Operations, begin: arb, end: arb) -> PassedPoint | None:
+def passed_point(run: EnclosedRun, begin: arb, end: arb) -> PassedPoint | None:
     """Return the fixed point that Newton's method finds from the slowest state of a run, or None.
 
-    None means that it could not be proved, or that it has no unstable direction.
+    None means that it could not be proved, that it has no unstable direction, or that the rates
+    jump between these times.
 
     Args:
         run: A proved run.
-        rates: The rates of the state.
         begin, end: The times between which the state is looked for.
     """
-    field = VectorField.of(rates)
     between = [place for place, time in enumerate(run.begins) if time >= begin and time <= end]
-    if not between:
+    stages = {run.during[place] for place in between}
+    if len(stages) != 1:
         return None
+    field = VectorField.of(run.stages[stages.pop()].rates)
     slowest = min(between, key=lambda place: _size(field.rates(run.steps[place].begin.centre)))
     try:
         near = stationary(field, run.steps[slowest].begin.centre)

@@ -2,6 +2,7 @@
 
 All numbers are dyadic, ``"m*2^e"``. The list of operations is that of the rates; each step has the
 set of states at its begin, its time and a box that no trajectory leaves; the last set ends it.
+Where rates jump there is a list for each stage, with the time at which it begins.
 ``check_enclosures.py`` beside this file reads it; it uses balls, and nothing else of symderiv. The
 fixed points that the run passes and tends to, where proved, are for ``check_departure.py``.
 """
@@ -17,12 +18,12 @@ from flint import arb, ctx
 
 from symderiv.enclosures.attraction import Attraction
 from symderiv.enclosures.passed_point import Departure
-from symderiv.enclosures.proved_run import EnclosedRun
+from symderiv.enclosures.proved_run import EnclosedRun, Stage
 from symderiv.enclosures.proved_step import StateSet
 from symderiv.precision.balls.operations import Operations
 from symderiv.precision.balls.working import working_bits
 
-VERSION = 1
+VERSION, VERSION_OF_STAGES = 1, 2
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,6 @@ class Claims:
 
 def record_of(
     run: EnclosedRun,
-    rates: Operations,
     start: Sequence[Fraction],
     names: Sequence[str],
     claims: Claims,
@@ -60,7 +60,6 @@ def record_of(
 
     Args:
         run: A proved run.
-        rates: The rates of the state.
         start: Exact numbers.
         names: The names of the order parameters that move.
         claims: The statements that are proved of the run as a whole.
@@ -68,11 +67,10 @@ def record_of(
     with working_bits(run.bits):
         return {
             "format": "symderiv enclosures",
-            "version": VERSION,
+            "version": VERSION if len(run.stages) == 1 else VERSION_OF_STAGES,
             "bits": run.bits,
             "names": list(names),
-            "operations": _listed(rates),
-            "rates": rates.outputs,
+            **_rates(run.stages),
             "start": [str(each) for each in start],
             "steps": [
                 {
@@ -86,6 +84,14 @@ def record_of(
             "end": _region(run.steps[-1].end),
             **claims.told(),
         }
+
+
+def _rates(stages: Sequence[Stage]) -> dict[str, Any]:
+    told = [{"operations": _listed(each.rates), "rates": each.rates.outputs} for each in stages]
+    if len(told) == 1:
+        return told[0]
+    begins = [_dyadic(arb(each.begin)) for each in stages]
+    return {"stages": [{"begin": at, **each} for at, each in zip(begins, told, strict=True)]}
 
 
 def _departure(departure: Departure, operations: Operations) -> dict[str, Any]:

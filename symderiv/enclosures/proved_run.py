@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from flint import arb, arb_mat, fmpq
@@ -39,20 +40,36 @@ _GROWTH, _SHRINKING = 1.3, 0.5
 _ROUNDS = 4
 
 
+class Stage(NamedTuple):
+    """The rates of the state from a time on, until they jump.
+
+    Attributes:
+        begin: The time, exactly this double.
+        rates: The list of operations of the rates.
+    """
+
+    begin: float
+    rates: Operations
+
+
 @dataclass(frozen=True)
 class EnclosedRun:
     """A proved run.
 
     Attributes:
+        stages: The rates, which may jump; the first ones are those at the start.
         steps: The steps from the start to the end.
         begins: Times at which they begin, exact.
+        during: The index of the stage of each step.
         at: The index of the step that ends at each requested time; -1 for the start.
         bits: Working precision.
         tolerance: The tolerance on the remainder of each step.
     """
 
+    stages: Sequence[Stage]
     steps: list[ProvedStep]
     begins: list[arb]
+    during: list[int]
     at: list[int]
     bits: int
     tolerance: arb
@@ -87,7 +104,7 @@ def amplification(slopes: Sequence[np.ndarray], times: np.ndarray) -> float:
 
 
 def enclosed(
-    operations: Operations,
+    stages: Sequence[Stage],
     start: Sequence[Fraction],
     times: Sequence[float],
     radius: float,
@@ -97,7 +114,8 @@ def enclosed(
     """Return a proved run.
 
     Args:
-        operations: The list of operations of the rates.
+        stages: The rates, from 0 on. Where they jump a step ends, and the next one begins with
+            the set of states in which it ends.
         start: Exact numbers.
         times: Ascending, from 0 on, at which steps end; exactly these doubles.
         radius: The largest radius allowed for the balls of all coordinates at all times.
@@ -113,7 +131,7 @@ def enclosed(
     for _ in range(_ROUNDS):
         bits = max(_LEAST_BITS, math.ceil(-math.log2(tolerance)) + _SPARE_BITS)
         with working_bits(bits):
-            run = _followed(operations, start, times, tolerance, bits, progress)
+            run = _followed(stages, start, times, tolerance, bits, progress)
             reached = max(float(run.region(n).radius) for n in range(len(times)))
         if reached <= radius:
             return run
@@ -125,24 +143,29 @@ def enclosed(
 
 
 def _followed(
-    operations: Operations,
+    stages: Sequence[Stage],
     start: Sequence[Fraction],
     times: Sequence[float],
     tolerance: float,
     bits: int,
     progress: Progress | None,
 ) -> EnclosedRun:
-    field = VectorField.of(operations)
     region, now = StateSet.around([exactly(each) for each in start]), arb(0)
     steps: list[ProvedStep] = []
     begins: list[arb] = []
+    during: list[int] = []
     at: list[int] = []
+    jumps, stage, field = [arb(each.begin) for each in stages], -1, None
     terms, longest = _TERMS_A_DIGIT * -math.log10(tolerance), arb("0.125")
     error = arb(tolerance)
     for time in times:
         end = arb(time)
         while now < end:
-            left = end - now
+            if field is None or (stage + 1 < len(stages) and not now < jumps[stage + 1]):
+                stage += 1
+                field = VectorField.of(stages[stage].rates)
+                continue
+            left = min([end, *jumps[stage + 1 : stage + 2]]) - now
             try:
                 step = stepped(field, region, left if left <= longest else short(longest), error)
             except ToleranceError as failed:
@@ -152,6 +175,7 @@ def _followed(
                 ) from failed
             begins.append(now)
             steps.append(step)
+            during.append(stage)
             region, now = step.end, now + step.time
             if step.time < left:
                 scale = min(_GROWTH, max(_SHRINKING, terms / len(step.columns)))
@@ -159,7 +183,7 @@ def _followed(
             if progress is not None:
                 progress(f"proved to alpha = {float(now):.4g}", float(now) / float(times[-1]))
         at.append(len(steps) - 1)
-    return EnclosedRun(steps, begins, at, bits, error)
+    return EnclosedRun(stages, steps, begins, during, at, bits, error)
 
 
 def gradient_form(values: Callable[[Sequence[arb]], list[arb]], region: StateSet) -> list[arb]:

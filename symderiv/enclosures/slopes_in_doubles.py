@@ -21,6 +21,8 @@ _DERIVATIVES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "acos": (np.arccos, lambda x: -1.0 / np.sqrt(1.0 - x * x)),
     "atan": (np.arctan, lambda x: 1.0 / (1.0 + x * x)),
     "exp": (np.exp, np.exp),
+    "sin": (np.sin, np.cos),
+    "cos": (np.cos, lambda x: -np.sin(x)),
     "log": (np.log, lambda x: 1.0 / x),
     "erf": (special.erf, lambda x: 2.0 / math.sqrt(math.pi) * np.exp(-x * x)),
 }

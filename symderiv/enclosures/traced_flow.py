@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +16,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from flint import arb, ctx
 
+from symderiv.enclosures.exact_laws import (
+    ExactLaw,
+    ExactPiece,
+    ExactVectors,
+    classes_of,
+    decimal,
+)
+from symderiv.enclosures.proved_run import Stage
 from symderiv.enclosures.traced_module import continued, traced
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.packing import Packing
+from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.lowering.programs.exported import kept_program
 from symderiv.lowering.programs.precise_module import precise_module
 from symderiv.precision.balls.expression_balls import ball
-from symderiv.precision.balls.operations import Operations, no_closed_mean
+from symderiv.precision.balls.operations import Operations, Recorder, no_closed_mean
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -36,34 +48,8 @@ Place = tuple[str, int]
 Fields = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class ExactVectors:
-    """A state and constants as exact numbers: shortest decimals of doubles, or formulas.
-
-    Attributes:
-        begin, constants: In doubles.
-        state, parameters: How they are packed.
-        exact: SymPy numbers made of roots, by names of fields; all entries of such a field are
-            this number.
-    """
-
-    begin: np.ndarray
-    constants: np.ndarray
-    state: Packing
-    parameters: Packing
-    exact: Mapping[str, sp.Expr]
-
-    @cached_property
-    def numbers(self) -> dict[str, np.ndarray]:
-        """Return the numbers by field, as fractions or formulas."""
-        numbers = {}
-        for packing, values in ((self.state, self.begin), (self.parameters, self.constants)):
-            for name, view in packing.views(values).items():
-                exact = np.empty(view.shape, object)
-                for index in np.ndindex(view.shape):
-                    exact[index] = self.exact.get(name, Fraction(repr(float(view[index]))))
-                numbers[name] = exact
-        return numbers
+TIME: Place = ("alpha", 0)
+"""The place of time, which is a component of the state where equations contain it."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +59,16 @@ class TracedRates(ABC):
     Attributes:
         program: The equations.
         module: The functions of the program in numbers of any kind.
-        vectors: The start, and the constants.
+        vectors: The start in doubles, and how the state and the constants are packed.
+        usual: The exact numbers with which states are interpreted.
+        pieces: The equations from times on at which they jump; the first one begins at 0.
     """
 
     program: Program
     module: SimpleNamespace
     vectors: ExactVectors
+    usual: ExactLaw
+    pieces: tuple[ExactPiece, ...]
 
     @property
     @abstractmethod
@@ -102,17 +92,29 @@ class TracedRates(ABC):
             sizes: Lower bounds on the moduli of the observables, by name.
         """
 
+    @property
+    def in_time(self) -> bool:
+        """Return whether the rates contain the time, which is then the last of :attr:`moving`."""
+        return any(law.in_time for piece in self.pieces for law in piece.laws)
+
     @cached_property
     def start(self) -> list[Fraction]:
         """Return the start of the moving order parameters as fractions, in the order of
         :attr:`names`.
         """
-        return [Fraction(repr(value)) for value in self.values(self.vectors.begin)]
+        return [decimal(value) for value in self.values(self.vectors.begin)]
+
+    @property
+    def rates(self) -> Operations:
+        """Return the rates of the moving order parameters, of a run whose rates do not jump."""
+        (stage,) = self.stages
+        return stage.rates
 
     @cached_property
-    def rates(self) -> Operations:
-        """Return the rates of the moving order parameters."""
-        return self._operations[1]
+    def stages(self) -> list[Stage]:
+        """Return the rates of the moving order parameters, from each time on at which they jump."""
+        begins = (piece.begin for piece in self.pieces)
+        return list(itertools.starmap(Stage, zip(begins, self._operations[1], strict=True)))
 
     def gap(self, condition: Condition) -> Operations:
         """Return operations for a quantity that is positive where a condition on observables holds.
@@ -129,9 +131,9 @@ class TracedRates(ABC):
                 raise InputError(reason, argument="events")
         return continued(operations, gap, names)
 
-    def values(self, row: np.ndarray) -> list[float]:
+    def values(self, row: np.ndarray, time: float = 0.0) -> list[float]:
         """Return the moving order parameters of a packed state in doubles."""
-        views = self.vectors.state.views(row)
+        views = {**self.vectors.state.views(row), TIME[0]: np.array([time])}
         return [float(views[name].reshape(-1)[place]) for name, place in self.moving]
 
     @property
@@ -140,10 +142,11 @@ class TracedRates(ABC):
         return self._operations[0]
 
     @cached_property
-    def _operations(self) -> tuple[list[Place], Operations]:
-        """Return the moving order parameters and their rates.
+    def _operations(self) -> tuple[list[Place], list[Operations]]:
+        """Return the moving order parameters and their rates in each piece.
 
-        They are the entries whose rate is not identically zero when all others are fixed.
+        They are the entries whose rate is not identically zero in all pieces when all others are
+        fixed.
         """
         fields = self.program.state.fields if self.program.state else ()
         moving = [
@@ -151,43 +154,71 @@ class TracedRates(ABC):
             for field in fields
             for place in np.unique(self._mirrored(field.name))
         ]
+        clock = [TIME] if self.in_time else []
         while True:
-            operations = self._traced(moving)
-            still = {
-                each
-                for each, output in zip(moving, operations.outputs, strict=True)
-                if operations.entries[output] == ("number", Fraction(0))
-            }
+            operations = [self._traced([*moving, *clock], piece.laws) for piece in self.pieces]
+            zero = [
+                [each.entries[output] == ("number", Fraction(0)) for output in each.outputs]
+                for each in operations
+            ]
+            still = {each for each, *known in zip(moving, *zero, strict=False) if all(known)}
             if not still:
-                return moving, operations
+                return ([*moving, *clock] if moving else []), operations
             moving = [each for each in moving if each not in still]
 
-    def _traced(self, moving: list[Place]) -> Operations:
+    def _traced(self, moving: list[Place], laws: Sequence[ExactLaw]) -> Operations:
+        """Return the rates of moving order parameters, averaged over kinds of examples."""
         procedure = self.procedure(self.program.right_hand_side)
-        given = [self._stated(moving, each.name) for each in procedure.inputs]
         state = [field.name for field in self.program.state.fields]  # type: ignore[union-attr]
         shapes = self.vectors.state.shapes
         zeros = [_nested(np.full(shapes[name], Fraction(0), object)) for name in state]
-        operations = traced(self.module, procedure.name, given, zeros)
+        together: Operations | None = None
+        for law in laws:
+            given = [self._stated(moving, each.name, law) for each in procedure.inputs]
+            clock = moving.index(TIME) if TIME in moving else None
+            together = traced(self.module, procedure.name, given, zeros, together, clock)
+        assert together is not None
         begins = np.cumsum([0, *(int(np.prod(shapes[name])) for name in state)])
-        starts = dict(zip(state, begins, strict=False))
-        operations.outputs = [operations.outputs[starts[name] + place] for name, place in moving]
-        return operations.live()
+        starts, size = dict(zip(state, begins, strict=False)), int(begins[-1])
+        recorder = Recorder(together.copied())
 
-    def given(self, procedure: Procedure) -> list[Any]:
-        """Return the arguments of a procedure; moving order parameters are indices of the state."""
-        return [self._stated(self.moving, each.name) for each in procedure.inputs]
+        def rate(place: Place) -> Any:
+            if place == TIME:
+                return recorder.one
+            found = (
+                recorder.at(together.outputs[n * size + starts[place[0]] + place[1]])
+                * (law.share / law.factor(*place))
+                for n, law in enumerate(laws)
+            )
+            return functools.reduce(operator.add, found)
 
-    def _stated(self, moving: Sequence[Place], name: str) -> Any:
-        """Return a field as nested lists; moving order parameters are indices of the state."""
-        if name == "alpha":
-            return Fraction(0)
-        values = self.vectors.numbers[name].copy()
-        flat, mirrored = values.reshape(-1), self._mirrored(name)
+        return recorder.recording([rate(place) for place in moving])
+
+    def given(self, procedure: Procedure, law: ExactLaw | None = None) -> list[Any]:
+        """Return the arguments of a procedure; moving order parameters are indices of the state.
+
+        Args:
+            procedure: The procedure.
+            law: The numbers; those with which states are interpreted by default.
+        """
+        return [self._stated(self.moving, each.name, law) for each in procedure.inputs]
+
+    def _stated(self, moving: Sequence[Place], name: str, law: ExactLaw | None = None) -> Any:
+        """Return a field as nested lists; moving order parameters are indices of the state, with
+        their factors.
+        """
         places = {each: n for n, each in enumerate(moving)}
+        if name == TIME[0]:
+            return (places[TIME], Fraction(1)) if TIME in places else Fraction(0)
+        law = law or self.usual
+        values = law.numbers[name].copy()
+        flat, mirrored = values.reshape(-1), self._mirrored(name)
         for place, twin in enumerate(mirrored):
+            factor = law.factor(name, place)
             if (name, int(twin)) in places:
-                flat[place] = (places[name, int(twin)],)
+                flat[place] = (places[name, int(twin)], factor)
+            elif factor != 1:
+                flat[place] = flat[place] * factor
         return _nested(values)
 
     def fields(self, context: Any, moving: Sequence[Place], values: Sequence[Any]) -> Fields:
@@ -202,12 +233,12 @@ class TracedRates(ABC):
             if isinstance(value, list):
                 return [number(each) for each in value]
             if isinstance(value, tuple):
-                return values[value[0]]
+                return values[value[0]]  # equations at averaged eigenvalues have no factors
             if isinstance(value, Fraction):
                 return context.mpf(value.numerator) / context.mpf(value.denominator)
             return context.mpf(ball(value, ctx.prec))
 
-        return {name: number(self._stated(moving, name)) for name in self.vectors.numbers}
+        return {name: number(self._stated(moving, name)) for name in self.usual.numbers}
 
     def rates_at(self, context: Any, moving: Sequence[Place], values: Sequence[Any]) -> list[Any]:
         """Return the rates of the moving order parameters in numbers of a context."""
@@ -224,7 +255,7 @@ class TracedRates(ABC):
 
     def _mirrored(self, name: str) -> np.ndarray:
         """Return for each entry of a field the first entry that is equal by symmetry."""
-        shape = self.vectors.numbers[name].shape
+        shape = self.usual.numbers[name].shape
         places = np.arange(int(np.prod(shape))).reshape(shape)
         symmetric = name in {f.name for v in self.program.vectors for f in v.fields if f.symmetric}
         return (np.minimum(places, places.swapaxes(0, 1)) if symmetric else places).reshape(-1)
@@ -255,7 +286,8 @@ class TracedFlow(TracedRates):
             exact: See :class:`ExactVectors`.
 
         Raises:
-            NotYetError: A mean is an integral, or an activation is approximated by a sum.
+            NotYetError: A mean is an integral, an activation is approximated by a sum, or a class
+                of inputs has an eigenvalue of zero.
         """
         from symderiv.integrate.flows.tangents import equations_asked
 
@@ -268,8 +300,17 @@ class TracedFlow(TracedRates):
         except NotYetError as error:
             # other arguments say what else there are no equations for
             raise no_closed_mean() if error.argument == "activation" else error from None
-        vectors = ExactVectors(flow.begin, flow.parameters, state, parameters, exact)
-        return cls(program, module_of(program), vectors, flow)
+        packed = flow.begin, flow.unfactored, state, parameters, exact
+        vectors = ExactVectors(*packed)
+        if isinstance(flow, ComponentsFlow):
+            assert flow.data is not None
+            usual, laws = classes_of(vectors, flow.data)
+            pieces = [ExactPiece(0.0, laws)]
+        else:
+            known = [(begin, ExactVectors(*packed, factors)) for begin, factors in flow.factors]
+            pieces = [ExactPiece(begin, (ExactLaw(each.numbers),)) for begin, each in known]
+            usual = pieces[0].laws[0]
+        return cls(program, module_of(program), vectors, usual, tuple(pieces), flow)
 
     @cached_property
     def names(self) -> list[str]:
@@ -279,6 +320,9 @@ class TracedFlow(TracedRates):
         """
         names = []
         for name, place in self.moving:
+            if (name, place) == TIME:
+                names.append(name)
+                continue
             shape = self.vectors.state.shapes[name]
             index = np.unravel_index(place, shape) if shape else ()
             if self.flow.layout["state"][name][-1:] == ("L",):
@@ -296,6 +340,7 @@ class TracedFlow(TracedRates):
             [[Fraction(0)] * M for _ in range(K)],
         ]
         operations = traced(self.module, procedure.name, self.given(procedure), outputs)
+        operations = self._averaged(procedure, operations, outputs)
         names = [f"Q[{i + 1},{j + 1}]" for i in range(K) for j in range(K)]
         names += [f"R[{i + 1},{n + 1}]" for i in range(K) for n in range(M)]
         weights = [(n, place) for n, (name, place) in enumerate(self.moving) if name == "v"]
@@ -303,6 +348,23 @@ class TracedFlow(TracedRates):
             operations.outputs[-1:-1] = [operations.place(("state", n)) for n, _ in weights]
             names += [f"v[{place + 1}]" for _, place in weights]
         return operations, [*names, "generalization_error"]
+
+    def _averaged(
+        self, procedure: Procedure, operations: Operations, outputs: Sequence[Any]
+    ) -> Operations:
+        """Return observables whose last one, the error, is averaged over classes of inputs."""
+        (piece, *_), size = self.pieces, len(operations.outputs)
+        if len(piece.laws) == 1:
+            return operations
+        for law in piece.laws:
+            given = self.given(procedure, law)
+            operations = traced(self.module, procedure.name, given, outputs, operations)
+        recorder = Recorder(operations.copied())
+        # the error at averaged eigenvalues comes first
+        own = map(recorder.at, operations.outputs[2 * size - 1 :: size])
+        means = (law.share * each for law, each in zip(piece.laws, own, strict=True))
+        shown = map(recorder.at, operations.outputs[: size - 1])
+        return recorder.recording([*shown, functools.reduce(operator.add, means)])
 
     def observed_at(
         self, context: Any, moving: Sequence[Place], values: Sequence[Any]

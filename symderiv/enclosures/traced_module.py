@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +11,7 @@ from typing import Any
 
 import sympy as sp
 
+from symderiv.enclosures.exact_laws import ALPHA
 from symderiv.formula.walker import Meaning, added, constant, multiplied, value_of
 from symderiv.foundation.errors import NotYetError
 from symderiv.precision.balls.operations import Operations, Recorded, Recorder, refusing_integrals
@@ -28,6 +30,7 @@ def traced(
     arguments: Sequence[Any],
     outputs: Sequence[Any],
     before: Operations | None = None,
+    clock: int | None = None,
 ) -> Operations:
     """Return the operations of one function of a printed module.
 
@@ -35,11 +38,12 @@ def traced(
         module: See :func:`symderiv.lowering.programs.precise_module.precise_module`.
         name: The name of the function.
         arguments: Its arguments after the context, as nested lists; a component of the state is
-            its index in a tuple ``(n,)``, other numbers are exact fractions or SymPy numbers made
-            of roots.
+            its index with a factor in a tuple, other numbers are exact fractions, SymPy numbers
+            made of roots, or formulas in the time.
         outputs: Nested lists in which the function leaves its results; see ``arguments``. Its
             return value comes after them.
         before: Operations whose results come first.
+        clock: The index of the time in the state, if arguments contain it.
 
     Raises:
         NotYetError: There is an operation, a function or a comparison without enclosure.
@@ -50,10 +54,15 @@ def traced(
         if isinstance(value, list):
             return [number(each) for each in value]
         if isinstance(value, tuple):
-            return recorder.at(recorder.operations.place(("state", value[0])))
+            return component(value[0]) * value[1]
         if isinstance(value, sp.Basic):
-            return value_of(value, _RecordedRoots(recorder), {})
+            known = {} if clock is None else {ALPHA: component(clock)}
+            found = value_of(value, _RecordedFormulas(recorder), known)
+            return _InTime(found.operations, found.place) if value.has(ALPHA) else found
         return recorder.mpf(value)
+
+    def component(place: int) -> Recorded:
+        return recorder.at(recorder.operations.place(("state", place)))
 
     function = getattr(module, name)
     names = function.__globals__
@@ -72,6 +81,21 @@ def traced(
     return recorder.recording([*earlier, *_flat(places), *last])
 
 
+class _InTime(Recorded):
+    """A formula in time that is not constant, so that it is not equal to any number.
+
+    Where code has a branch for such a number, the other branch is right at all times but single
+    ones, and by continuity there, too.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    __hash__ = None
+
+
 def continued(operations: Operations, expression: sp.Expr, names: Sequence[str]) -> Operations:
     """Return operations that end with an expression in the outputs, which have these names.
 
@@ -81,12 +105,12 @@ def continued(operations: Operations, expression: sp.Expr, names: Sequence[str])
     recorder = Recorder(operations.copied())
     known = dict(zip(names, operations.outputs, strict=True))
     symbols = {each: recorder.at(known[each.name]) for each in expression.free_symbols}
-    return recorder.recording([value_of(expression, _RecordedRoots(recorder), symbols)])
+    return recorder.recording([value_of(expression, _RecordedFormulas(recorder), symbols)])
 
 
 @dataclass(frozen=True)
-class _RecordedRoots:
-    """The domain of recorded SymPy numbers that are made of fractions and roots."""
+class _RecordedFormulas:
+    """The domain of recorded formulas made of fractions, roots, powers, exp, log, sin and cos."""
 
     recorder: Recorder
 
@@ -100,7 +124,16 @@ class _RecordedRoots:
         if node.is_Pow and (2 * node.exp).is_Integer:
             power = int(2 * node.exp)
             return (lambda base: self._half_power(base, power)), (node.base,)
-        raise NotYetError(f"has no enclosure: {node} is not made of fractions and roots")
+        if isinstance(node, sp.exp | sp.log | sp.sin | sp.cos):
+            return getattr(self.recorder, node.func.__name__), node.args
+        if node.is_Pow:
+            return operator.pow, node.args
+        if node in (sp.pi, sp.E):
+            return constant(self.recorder.pi if node == sp.pi else self.recorder.exp(1))
+        raise NotYetError(
+            f"has no enclosure: {node} is not made of fractions, roots, powers, exp, log, sin and "
+            "cos"
+        )
 
     def _half_power(self, base: Recorded, power: int) -> Recorded:
         root = base if power % 2 == 0 else base.function("sqrt")

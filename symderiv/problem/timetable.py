@@ -36,9 +36,9 @@ class Phase:
     rate: float | str
 
 
-def timetable(study: Study) -> tuple[Phase, ...]:
-    """Return the phases of a study up to its last time."""
-    end = float(study.alpha[-1])
+def timetable(study: Study, end: float | None = None) -> tuple[Phase, ...]:
+    """Return the phases of a study up to a time, which is its last one by default."""
+    end = float(study.alpha[-1]) if end is None else end
     jumps = {0.0, end, *_jumps_of_schedule(study), *_ends_of_tasks(study)}
     cuts = sorted(jump for jump in jumps if 0.0 <= jump <= end)
     if len(cuts) == 1:

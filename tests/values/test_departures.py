@@ -31,7 +31,7 @@ EVERY = [
     ["pi"],
     *(["mul", 0, 2], ["add", 1, 4], ["asin", 4], ["acos", 4], ["atan", 5], ["exp", 6]),
     *(["log", 5], ["erf", 7], ["sqrt", 8], ["div", 9, 12], ["sub", 11, 13], ["neg", 10]),
-    *(["mul", 14, 15], ["add", 16, 3]),
+    *(["mul", 14, 15], ["add", 16, 3], ["sin", 17], ["cos", 16], ["mul", 18, 19]),
 ]
 
 
@@ -156,7 +156,7 @@ def test_records_without_claims_are_refused(
 ) -> None:
     path = tmp_path / "record.json"
     only = {name: each for name, each in record.items() if name not in ("departure", "limit")}
-    for wrong in (only, {"format": "something else"}, {**record, "version": 2}):
+    for wrong in (only, {"format": "something else"}, {**record, "version": 3}):
         path.write_text(json.dumps(wrong))
         assert checked([str(path)]) == 2
     assert checked([str(tmp_path / "missing.json")]) == 2

@@ -455,21 +455,13 @@ def test_what_cannot_be_proved_is_refused_before_it_is_solved(
     ("asked", "words"),
     [
         ({"student_biases": [0.25]}, r"^certify: has no enclosure: .* without biases$"),
-        ({"schedule": {"times": [0, 1], "rates": [1, 0.5]}}, r"^schedule: .* without certify$"),
+        ({"batch_ratio": 0.5}, r"^batch_ratio: .* without certify$"),
         ({"learning_rate": 5.0}, r"^alpha: has no time after 0 to be proved: stopped at alpha"),
-        (
-            {
-                "inputs": sd.GaussianMixture(
-                    dimension=2, probabilities=[1 / 2] * 2, eigenvalues=[[1], [2]]
-                )
-            },
-            "^inputs: must be of one class; for several there is no Jacobian and no enclosure yet$",
-        ),
     ],
 )
 def test_a_refusal_names_what_stands_in_the_way(asked: dict[str, Any], words: str) -> None:
     activation = "linear" if "learning_rate" in asked else "erf"
     keys = {"students": 1, "teachers": 1, "learning_rate": 1.0, **asked}
-    start = {} if "inputs" in asked else {"initial": ONE}
+    asked = {"initial": ONE, "certify": True, "progress": False}
     with pytest.raises(sd.SymderivError, match=words):
-        sd.Problem(activation, **keys).solve(alpha=[200], certify=True, progress=False, **start)
+        sd.Problem(activation, **keys).solve(alpha=[200], **asked)

@@ -114,11 +114,59 @@ def test_balls_contain_the_solution_with_two_eigenvalues_and_decay() -> None:
         assert _contains(run.enclosures["error"][0], error)
 
 
+def test_balls_contain_the_solution_with_two_classes_that_have_means() -> None:
+    """A linear unit that learns the sign of classes at +U and -U; linear in m = U.w, m^2 and w.w.
+
+    By hand dm = -eta (m + m - 1) and dv = -2 eta (v + m (m - 1)) + eta^2 (v + (m - 1)^2).
+    """
+    eta = 0.375
+    P = sd.System()
+    sign, U = P.latents("c", "rademacher"), P.vectors("U", fixed=True)
+    x, w = P.inputs("x") + sign * U, P.vectors("w")
+    P.descend((w @ x - sign) ** 2 / 2, {w: eta})
+    P.observe(error=(w @ x - sign) ** 2)
+    run = P.solve(
+        alpha=[1.5],
+        initial={"w.w": 0.5, "U.w": 0.25, "U.U": 1.0},
+        certify=True,
+        radius=1e-20,
+    )
+    with mpmath.workdps(40):
+        e = mpmath.mpf(eta)
+        matrix = mpmath.matrix(
+            [
+                [-2 * e, 0, 0, e],
+                [2 * e, -4 * e, 0, 0],
+                [2 * e - 2 * e**2, e**2 - 2 * e, e**2 - 2 * e, e**2],
+                [0, 0, 0, 0],
+            ]
+        )
+        m, square, v, _ = mpmath.expm(matrix * 1.5) * mpmath.matrix([0.25, 0.0625, 0.5, 1])
+        assert _contains(run.enclosures["U.w"][0], m)
+        assert _contains(run.enclosures["w.w"][0], v)
+        assert _contains(run.enclosures["error"][0], v + square - 2 * m + 1)
+        assert not _contains(run.enclosures["w.w"][0], v + mpmath.mpf("1e-18"))
+
+
+def test_steps_over_batches_are_not_proved() -> None:
+    P = sd.System()
+    x, w, B = P.inputs("x", batch_ratio=0.5), P.vectors("w"), P.vectors("B", fixed=True)
+    P.update({w: -0.5 * x.mean((w @ x - B @ x) * x)})
+    with pytest.raises(NotYetError, match=r"^certify: proves no runs of steps over batches$"):
+        P.solve(alpha=[1], initial=START, certify=True)
+
+
+def _jumps(P: sd.System, w: Any, gap: Any) -> None:
+    P.descend(gap**2, {w: 0.5})
+    P.observe(error=gap**2 * (1 + sp.Heaviside(P.alpha - 1)))
+
+
 @pytest.mark.parametrize(
     ("stated", "words"),
     [
         (lambda P, w, f: P.descend(sp.log(1 + sp.exp(f)), {w: 0.5}), "^certify: .* an integral"),
-        (lambda P, w, f: P.descend(f**2, {w: 1 / (1 + P.alpha)}), "^certify: proves no runs"),
+        (lambda P, w, f: P.descend(f**2, {w: sp.tanh(P.alpha)}), "^certify: .* contain tanh$"),
+        (_jumps, "^certify: has no enclosure: error jumps in time$"),
     ],
 )
 def test_what_is_not_proved_is_refused(stated: Any, words: str) -> None:

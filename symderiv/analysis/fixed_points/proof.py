@@ -32,7 +32,8 @@ class Proof:
 
     Attributes:
         values: Coordinates of the fixed point.
-        eigenvalues: The eigenvalues of the Jacobian, complex.
+        eigenvalues: Complex balls that hold the eigenvalues of the Jacobian; see
+            :func:`symderiv.precision.balls.eigenvalues.enclosed_eigenvalues`.
         observed: The observables at the fixed point.
     """
 
@@ -57,13 +58,16 @@ def proved_point(
         digits: The number of digits of the balls.
 
     Raises:
-        ToleranceError: No fixed point could be enclosed.
+        ToleranceError: No fixed point, or not all of its eigenvalues, could be enclosed.
     """
     bits = int(_BITS_PER_DIGIT * digits) + 60
     with working_bits(bits):
         at, observed = rates.in_balls(), observables.in_balls()
         box = proved_root(at, lambda y: list(gradients(at, y).entries()), values, bits)
-        return Proof(box, enclosed_eigenvalues(gradients(at, box)), observed(box))
+        eigenvalues = enclosed_eigenvalues(gradients(at, box))
+        if not all(each.is_finite() for each in eigenvalues):
+            raise ToleranceError("the eigenvalues of the fixed point could not be enclosed")
+        return Proof(box, eigenvalues, observed(box))
 
 
 def polished(

@@ -161,14 +161,19 @@ def _numbers(argument: str, given: Any) -> np.ndarray:
         raise InputError("must be an array of numbers", argument=argument) from None
 
 
-def flow_at(study: Study, start: Initial) -> Flow:
+def flow_at(study: Study, start: Initial, changing: str = "") -> Flow:
     """Return the flow of a study from a start; refuse rates that depend on more than the state.
+
+    Args:
+        study: the study.
+        start: its start.
+        changing: a key that may make the rates depend on time.
 
     Raises:
         InputError: the rates depend on more than the state, or no equations exist for the inputs.
     """
     for key in ("task", *keys_acting("time", "steps")):
-        if key in study.rule_keys:
+        if key in study.rule_keys and key != changing:
             raise InputError(
                 "makes the rates depend on more than the state; leave it out, or use solve "
                 "without certify",

@@ -26,6 +26,8 @@ from symderiv.storage.checkpoint import Checkpoint
 from symderiv.storage.kernels import Kernel
 
 if TYPE_CHECKING:
+    import sympy as sp
+
     from symderiv.learning.rule.learning_rule import LearningRule
 
 _RATES = (
@@ -112,6 +114,18 @@ class Flow(PiecewiseRun):
         """The constants of the run."""
         constants: np.ndarray = self.constants_of([self])[0]
         return constants
+
+    @property
+    def unfactored(self) -> np.ndarray:
+        """The constants of the run without :attr:`factors`."""
+        return self.parameters
+
+    @property
+    def factors(self) -> list[tuple[float, dict[str, sp.Expr]]]:
+        """The exact factors of constants, perhaps formulas in ``alpha``, from each time on at which
+        they jump.
+        """
+        return [(0.0, {})]
 
     @cached_property
     def begin(self) -> np.ndarray:

@@ -37,7 +37,7 @@ def tangent_program_of(flow: Flow, moving: tuple[str, ...]) -> Program:
     """
     from symderiv.lowering.programs.exported import tangent_program
 
-    program = tangent_program(*equations_asked(flow), moving)
+    program = tangent_program(*_of_one_class(flow), moving)
     assert program.state is not None
     stated = [each.shape for each in program.state.fields]
     if stated != list(flow.layout["state"].values()):
@@ -57,7 +57,7 @@ def tangent_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
     """
     from symderiv.lowering.programs.exported import tangent_module_text
 
-    module = kept_module(tangent_module_text(*equations_asked(flow), moving))
+    module = kept_module(tangent_module_text(*_of_one_class(flow), moving))
     compiled: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
     return compiled
 
@@ -78,7 +78,7 @@ def reverse_function(flow: Flow, moving: tuple[str, ...]) -> Callable[..., None]
     """
     from symderiv.lowering.programs.exported import reverse_module_text
 
-    module = kept_module(reverse_module_text(*equations_asked(flow), moving))
+    module = kept_module(reverse_module_text(*_of_one_class(flow), moving))
     compiled: Callable[..., None] = module.specialised(flow.state.K, flow.state.M)
     return compiled
 
@@ -90,7 +90,7 @@ def observables_tangent(flow: Flow) -> tuple[Callable[..., float], tuple[str, ..
     """
     from symderiv.lowering.programs.exported import tangent_observables_text
 
-    text, names = tangent_observables_text(*equations_asked(flow))
+    text, names = tangent_observables_text(*_of_one_class(flow))
     return kept_module(text).function("observables_tangent"), names
 
 
@@ -101,17 +101,24 @@ def moving_packing(flow: Flow, moving: tuple[str, ...]) -> Packing:
     return Packing.of(layout, "moving", K=state.K, M=state.M, L=state.L)
 
 
-def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
-    """Return activations, rule and tolerance that determine the equations of a flow.
+def _of_one_class(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
+    """Return :func:`equations_asked`, whose derivative is that of the flow.
 
     Raises:
         NotYetError: The inputs have several classes.
     """
     if isinstance(flow, ComponentsFlow):
         raise NotYetError(
-            "must be of one class; for several there is no Jacobian and no enclosure yet",
-            argument="inputs",
+            "must be of one class; for several there is no Jacobian yet", argument="inputs"
         )
+    return equations_asked(flow)
+
+
+def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
+    """Return activations, rule and tolerance that determine the equations of a flow.
+
+    They are the same for every class of inputs.
+    """
     study = flow.study
     rule = rule_of(study).rule if study.rule_keys else PLAIN
     names = study.student_activation, study.teacher_activation

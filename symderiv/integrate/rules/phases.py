@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from symderiv.formula import parse_formula
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows.components import OtherInputs, inputs_of_tasks
 from symderiv.integrate.flows.courses import Law, Piece
@@ -23,6 +25,9 @@ from symderiv.problem.timetable import Phase, heads, numbered_tasks, task_weight
 from symderiv.storage.checkpoint import Checkpoint
 from symderiv.storage.kernels import Kernel
 from symderiv.storage.study_kernel import kernel_for
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 IN_PHASES = (
     "training.batch",
@@ -72,12 +77,31 @@ class PhasedFlow(RuleFlow):
         """Return the constants; small batches and heavy-ball momentum enter as changed rates."""
         constants = super().constants_of(flows)
         fields = flows[0].packing("parameters").views(constants)
-        in_updates = getattr(flows[0].kernel.module, "IN_UPDATES", "").split()
-        factors = [equivalent_factors(flow.study, in_updates) for flow in flows]
+        factors = [equivalent_factors(flow.study, flow._in_updates) for flow in flows]
         for name in set().union(*factors) & fields.keys():
             own = np.array([each.get(name, 1.0) for each in factors])
             fields[name][...] *= own.reshape(-1, *[1] * (fields[name].ndim - 1))
         return constants
+
+    @property
+    def _in_updates(self) -> list[str]:
+        names: list[str] = getattr(self.kernel.module, "IN_UPDATES", "").split()
+        return names
+
+    @property
+    def unfactored(self) -> np.ndarray:
+        constants: np.ndarray = super().constants_of([self])[0]
+        return constants
+
+    @property
+    def factors(self) -> list[tuple[float, dict[str, sp.Expr]]]:
+        usual = equivalent_factors(self.study, self._in_updates, exact=True)
+        factors = []
+        for phase in timetable(self.study, math.inf):
+            rate = exact_rate(phase.rate)
+            changed = {name: rate * usual.get(name, 1) for name in LEARNING_RATES}
+            factors.append((phase.begin, {**usual, **changed}))
+        return factors
 
     @property
     def step(self) -> float:
@@ -160,7 +184,18 @@ class PhasedFlow(RuleFlow):
         return further
 
 
-def equivalent_factors(study: Study, in_updates: Iterable[str] = ()) -> dict[str, float]:
+def exact_rate(rate: float | str) -> sp.Expr:
+    """Return the factor of learning rates in a phase: the decimal, or the formula in ``alpha``."""
+    import sympy as sp
+
+    if isinstance(rate, str):
+        return parse_formula(rate, ("alpha",))
+    return sp.Rational(repr(float(rate)))
+
+
+def equivalent_factors(
+    study: Study, in_updates: Iterable[str] = (), *, exact: bool = False
+) -> dict[str, Any]:
     """Return factors by which batches and momentum change numbers of single-example learning.
 
     With these numbers single examples do the same as small batches and heavy-ball momentum. Without
@@ -169,8 +204,9 @@ def equivalent_factors(study: Study, in_updates: Iterable[str] = ()) -> dict[str
     Args:
         study: The study that states the batch and the momentum.
         in_updates: Names of numbers of a stated rule that act once in a step, as weight decays do.
+        exact: Return expressions for the decimals of the study, and not doubles.
     """
-    factors = _rate_factors(study.training)
+    factors = _rate_factors(study.training, exact=exact)
     kinds = (
         (LEARNING_RATES, "rate"),
         ((*DECAYS, *in_updates), "decay"),
@@ -180,21 +216,28 @@ def equivalent_factors(study: Study, in_updates: Iterable[str] = ()) -> dict[str
     return {name: factors[kind] for names, kind in kinds for name in names if kind in factors}
 
 
-def _rate_factors(training: Training) -> dict[str, float]:
+def _rate_factors(training: Training, *, exact: bool = False) -> dict[str, Any]:
     if training.batch is None and training.momentum == 0.0:
         return {}
-    return _factors_of(training.batch, training.momentum, training.momentum_rate is not None)
+    given = training.batch, training.momentum, training.momentum_rate is not None
+    return _factors_of(*given, exact=exact)
 
 
 @lru_cache(maxsize=1024)
-def _factors_of(batch: int | None, momentum: float, velocities: bool) -> dict[str, float]:
+def _factors_of(
+    batch: int | None, momentum: float, velocities: bool, *, exact: bool
+) -> dict[str, Any]:
+    import sympy as sp
+
     from symderiv.learning.derivation.equivalent_rates import BATCH, BETA, rate_factors
 
     factors = rate_factors(
         batches=batch is not None, remembering=momentum > 0.0, velocities=velocities
     )
-    numbers = {BATCH: batch or 1, BETA: momentum}
-    return {name: float(value.subs(numbers)) for name, value in vars(factors).items()}
+    # the decimal that was typed: doubles would round 1 - momentum
+    numbers = {BATCH: batch or 1, BETA: sp.Rational(repr(momentum))}
+    found = {name: sp.sympify(value).subs(numbers) for name, value in vars(factors).items()}
+    return found if exact else {name: float(value) for name, value in found.items()}
 
 
 def rule_flow(

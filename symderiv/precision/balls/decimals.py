@@ -87,12 +87,18 @@ class Outward:
             middle: The ball whose middle is shown.
             enclosed: A ball with the exact number; ``middle`` by default.
         """
-        return str(self._shown(middle, enclosed)[0])
+        return self._shown(middle, enclosed)[0]
 
     def number(self, middle: arb, enclosed: arb | None = None) -> float | str:
         """Return a ball for JSON: a double if doubles hold all digits, else text."""
-        text, double = self._shown(middle, enclosed)
+        text, double, _ = self._shown(middle, enclosed)
         return text if double is None else double
+
+    def bounded(self, enclosed: arb) -> tuple[float | str, float]:
+        """Return a ball for JSON, and a bound on the error of what is shown."""
+        text, double, error = self._shown(enclosed, None)
+        bound = math.nextafter(float(error), math.inf) if error else 0.0
+        return text if double is None else double, bound
 
     def record(self) -> dict[str, Any]:
         """Return the proved error bounds of all numbers shown so far, and the arithmetic used."""
@@ -103,22 +109,26 @@ class Outward:
             "arithmetic": arithmetic(),
         }
 
-    def _shown(self, middle: arb, enclosed: arb | None) -> tuple[str, float | None]:
+    def _shown(self, middle: arb, enclosed: arb | None) -> tuple[str, float | None, Fraction]:
+        """Return the text, the double if that holds all digits, and the larger of their errors."""
         known = middle if enclosed is None else enclosed
         if known.contains(0) or abs(known) < arb((1, _ZERO_EXPONENT)):
             small = abs(known) < arb((1, _ZERO_EXPONENT))
             low, high = ends(arb((1, _ZERO_EXPONENT)) if small else known)
-            self.zero = max(self.zero, abs(low), abs(high)) if not known.is_zero() else self.zero
-            return "0", 0.0 if self.digits <= DOUBLE_DIGITS else None
+            size = max(abs(low), abs(high)) if not known.is_zero() else Fraction(0)
+            self.zero = max(self.zero, size)
+            return "0", 0.0 if self.digits <= DOUBLE_DIGITS else None, size
         text = written(middle, None, self.digits, "").value
         double = float(text) if self.digits <= DOUBLE_DIGITS else None
         if double is not None and not _LEAST_DOUBLE <= abs(double) < math.inf:
             double = None
         low, high = ends(known)
+        largest = Fraction(0)
         for shown in (Fraction(text), *(() if double is None else (Fraction(double),))):
             error = max(abs(low - shown), abs(high - shown))
             self.relative = max(self.relative, error / abs(shown))
-        return text, double
+            largest = max(largest, error)
+        return text, double, largest
 
 
 def ends(enclosed: arb) -> tuple[Fraction, Fraction]:

@@ -18,7 +18,7 @@ from flint import arb, fmpq
 
 from symderiv.foundation.errors import NotYetError
 
-FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf")
+FUNCTIONS = ("sqrt", "asin", "acos", "atan", "exp", "log", "erf", "sin", "cos")
 """Functions of one number, by the names of the methods of balls."""
 
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -291,12 +291,17 @@ class Recorded:
         return self.function("neg") if value is None else self._number(-value)
 
     def __pow__(self, power: Any) -> Recorded:
+        if isinstance(power, Recorded):
+            return (power * self.function("log")).function("exp")
         if not isinstance(power, int) or power < 1:
             raise NotYetError(f"has a power {power!r} that enclosures do not know")
         product = self
         for _ in range(power - 1):
             product = product * self
         return product
+
+    def __rpow__(self, base: Any) -> Recorded:
+        return self._number(base) ** self
 
     def _compared(self, other: Any) -> tuple[Fraction, Fraction]:
         one, two = self.exact, self._number(other).exact

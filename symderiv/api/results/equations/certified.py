@@ -58,7 +58,7 @@ class Enclosure(Answer):
 
     The exact problem has the shortest decimals of the numbers in the study or system and of the
     order parameters of the start, and output weights that are not trained by their formulas.
-    Times are doubles.
+    Times are doubles, also those at which rates jump.
 
     Attributes:
         alpha: times, shape (P,).
@@ -78,14 +78,15 @@ class Enclosure(Answer):
             is the ``error`` of the run.
         limit: the state that the exact solution tends to, if it is proved that it tends to one:
             ``middles`` and ``radii`` by name, ``rate``, at least at which distances shrink per unit
-            of α. None if that is not proved, as on a plateau.
+            of α. None if that is not proved, as on a plateau, or before learning rates change.
         departure: where the events ``"plateau-begin"`` and ``"plateau-end"`` were asked for and
             are proved: ``entered`` and ``left``, each two decimals between which the time lies,
             ``length``, a ball, and ``passes``, the fixed point near the slowest state between
             them: ``middles`` and ``radii`` by name, ``index``, its proved number of unstable
-            directions, ``eigenvalues`` (doubles), the time ``alpha`` and ``distance``, a bound on
-            the distance of every coordinate of the run from it at that time. ``passes`` is None
-            if no such point is proved.
+            directions, ``eigenvalues`` (doubles) with proved ``eigenvalue_errors``, both pairs of
+            real and imaginary part, the time ``alpha`` and ``distance``, a bound on the distance of
+            every coordinate of the run from it at that time. ``passes`` is None if no such point is
+            proved.
         steps, bits: how many steps were proved, and with how many bits.
     """
 
@@ -224,7 +225,7 @@ def traced_study(study: Study, initial: Start | None) -> TracedFlow:
     """
     from symderiv.enclosures.traced_flow import TracedFlow
 
-    flow = flow_at(study, start_of(study, initial))
+    flow = flow_at(study, start_of(study, initial), changing="training.schedule")
     return _provable(TracedFlow.of(flow, formulas_of(study, flow)))
 
 
@@ -241,7 +242,7 @@ def traced_system(followed: FollowedSystem) -> TracedSystem:
 
 
 def _provable(traced: _Traced) -> _Traced:
-    if not traced.names:
+    if not traced.moving:
         raise InputError("has nothing to prove: no order parameter moves", argument="certify")
     if len(traced.names) > _MOST_ORDER_PARAMETERS:
         raise NotYetError(
@@ -344,7 +345,7 @@ def enclosed_run(
     beyond = [each.time + max(_BEYOND * each.time, 10 * each.error_bound) for each in run.events]
     beyond = [time for time in beyond if times[-1] < time < times[-1] * _FURTHER]
     proved = enclosed(
-        traced.rates,
+        traced.stages,
         traced.start,
         times + beyond[:1],
         radius,
@@ -352,7 +353,7 @@ def enclosed_run(
         progress,
     )
     record, claims = _record(run, traced, proved, gaps)
-    return Enclosure(record, record_of(proved, traced.rates, traced.start, traced.names, claims))
+    return Enclosure(record, record_of(proved, traced.start, traced.names, claims))
 
 
 def _events_of(run: Trajectory | SystemRun, enclosure: Enclosure) -> dict[str, str]:
@@ -415,9 +416,16 @@ def _growth(traced: TracedRates, end: float) -> float:
     from symderiv.enclosures.slopes_in_doubles import slopes_in_doubles
 
     times = np.linspace(0.0, end, _LOOKED_AT + 1)
-    rows = [traced.vectors.begin, *traced.rows(times[1:])]
-    states = np.array([traced.values(row) for row in rows], dtype=np.float64)
-    return amplification(list(slopes_in_doubles(traced.rates, states)), times)
+    rows = zip([traced.vectors.begin, *traced.rows(times[1:])], times, strict=True)
+    states = np.array([traced.values(*each) for each in rows], dtype=np.float64)
+    jumps = np.array([stage.begin for stage in traced.stages])
+    during = np.searchsorted(jumps, times, side="right") - 1
+    slopes = [
+        each
+        for number, stage in enumerate(traced.stages)
+        for each in slopes_in_doubles(stage.rates, states[during == number])
+    ]
+    return amplification(slopes, times)
 
 
 def _record(
@@ -438,7 +446,7 @@ def _record(
         crossings = [
             Crossing("undecided", reason=_no_level(run))
             if gap is None
-            else first_crossing(found, traced.rates, gap)
+            else first_crossing(found, gap)
             for _, gap in gaps
         ]
         events = [
@@ -461,8 +469,11 @@ def _record(
 
         claims = Claims(
             tape,
-            departure_of(found, traced.rates, zip(run.events, events, strict=True)),
-            attraction(traced.rates, found.steps[-1].end),
+            departure_of(found, zip(run.events, events, strict=True)),
+            # rates that jump later lead elsewhere
+            attraction(found.stages[-1].rates, found.steps[-1].end)
+            if found.during[-1] == len(found.stages) - 1
+            else None,
         )
         record = {
             "alpha": [float(time) for time in run.alpha],

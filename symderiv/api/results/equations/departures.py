@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from symderiv.enclosures.proved_run import EnclosedRun
     from symderiv.enclosures.proved_step import StateSet
     from symderiv.integrate.events.located_events import LocatedEvent
-    from symderiv.precision.balls.operations import Operations
 
 #: A function from a set of states to middles and radii of the observables, by name.
 Seen = Callable[["StateSet"], dict[str, Any]]
@@ -24,13 +23,12 @@ _EXACT = Context(prec=1000)
 
 
 def departure_of(
-    run: EnclosedRun, rates: Operations, events: Iterable[tuple[LocatedEvent, Mapping[str, Any]]]
+    run: EnclosedRun, events: Iterable[tuple[LocatedEvent, Mapping[str, Any]]]
 ) -> Departure | None:
     """Return the proved ends of the plateau and the point passed; None if an end is not proved.
 
     Args:
         run: The proved run.
-        rates: The rates of the state, as operations.
         events: The events of the run in doubles, each with the proved bounds of its time.
     """
     from flint import arb
@@ -43,7 +41,7 @@ def departure_of(
         return None
     entered, left = ((proved["begin"], proved["end"]) for _, proved in ends)
     first, second = (condition.partition("<")[2].strip() for condition, _ in ends)
-    passes = passed_point(run, rates, arb(entered[1]), arb(left[0]))
+    passes = passed_point(run, arb(entered[1]), arb(left[0]))
     return Departure((first, second), entered, left, passes)
 
 
@@ -84,10 +82,14 @@ def told(departure: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _passed(found: PassedPoint, seen: Seen) -> dict[str, Any]:
+    from symderiv.precision.balls.eigenvalues import doubles_of
+
+    eigenvalues, errors = doubles_of(found.eigenvalues)
     return {
         **seen(found.point),
         "index": found.index,
-        "eigenvalues": [[float(x.real.mid()), float(x.imag.mid())] for x in found.eigenvalues],
+        "eigenvalues": eigenvalues,
+        "eigenvalue_errors": errors,
         "alpha": float(found.time),
         "distance": float(found.distance),
     }

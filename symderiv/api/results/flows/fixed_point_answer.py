@@ -45,7 +45,8 @@ class FixedPoints(Answer):
     Attributes:
         points: a dictionary for each, those that vectors can have first, by index and error: ``Q``,
             ``R``, ``v`` (and ``b``), ``generalization_error``; ``eigenvalues`` of the Jacobian per
-            unit of α, as pairs of real and imaginary part; ``index``, how many directions are
+            unit of α, as pairs of real and imaginary part, and ``eigenvalue_errors``, proved bounds
+            on the errors of both, None where nothing is proved; ``index``, how many directions are
             unstable, and ``neutral``, how many cannot be distinguished from neutral (both None, and
             no eigenvalues, where the rates have no derivatives); ``orbit``, the number of its
             images under symmetries; ``symmetry``, which units they exchange in it; ``physical``,
@@ -232,6 +233,7 @@ def found_record(flow: ExchangedFlow, point: Found) -> dict[str, Any]:
         "family": None,
         "certified": False,
         "eigenvalues": [[each.real, each.imag] for each in point.eigenvalues.tolist()],
+        "eigenvalue_errors": None,
     }
 
 
@@ -354,7 +356,17 @@ def _index_text(point: Mapping[str, Any]) -> str:
 
 
 def _rate_text(point: Mapping[str, Any]) -> str:
-    """Return the largest rate as text; for a family the largest across it."""
+    """Return the largest rate as text, with its proved error; for a family the largest across it.
+
+    Proved eigenvalues are in the order of their real parts.
+    """
+    if point["eigenvalue_errors"]:
+        from flint import arb
+
+        from symderiv.precision.balls.decimals import upwards
+
+        (rate, _), (bound, _) = point["eigenvalues"][0], point["eigenvalue_errors"][0]
+        return f"{rate} ± {upwards(arb(bound))}"
     rates = sorted((float(each[0]) for each in point["eigenvalues"]), key=abs)
     across = rates[point["family"]["dimension"] if point["family"] else 0 :]
     return f"{max(across):.6g}" if across else "none"

@@ -337,14 +337,16 @@ def _in_balls(flow: UnitFlow, proof: Proof, digits: int) -> dict[str, Any]:
     outward = Outward(digits)
     with working_bits(4 * digits + 200):
         number = outward.number
-        eigenvalues = [[number(each.real), number(each.imag)] for each in proof.eigenvalues]
+        pairs = [(each.real, each.imag) for each in proof.eigenvalues]
+        rates = [[outward.bounded(part) for part in pair] for pair in pairs]
         K, M = flow.sizes["K"], flow.sizes["M"]
         observed = [number(x) for x in proof.observed]
         return {
             "Q": [observed[K * i : K * (i + 1)] for i in range(K)],
             "R": [observed[K * K + M * i : K * K + M * (i + 1)] for i in range(K)],
             "generalization_error": observed[-1],
-            "eigenvalues": eigenvalues,
+            "eigenvalues": [[number for number, _ in pair] for pair in rates],
+            "eigenvalue_errors": [[bound for _, bound in pair] for pair in rates],
             "error": float(max(x.rad() for x in proof.values)),
         }
 

@@ -28,6 +28,7 @@ from symderiv.api.results.flows.jacobian import system_slopes
 from symderiv.foundation.documents.document import Summary
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.flows.courses import Goal
+from symderiv.precision.balls.eigenvalues import doubles_of
 from symderiv.system.point_run import PointRun
 from symderiv.system.system_flow import SystemFlow
 from symderiv.system.system_runs import Solver
@@ -213,4 +214,12 @@ def _record(
     pairs = zip(numbers, proof.observed, strict=True)
     away = max(float(abs(arb(float(x)) - ball).upper()) for x, ball in pairs)
     error = float(np.nextafter(away, np.inf))
-    return {**record, "certified": True, "index": proof.index, "error": error}
+    eigenvalues, errors = doubles_of(proof.eigenvalues)
+    return {
+        **record,
+        "certified": True,
+        "index": proof.index,
+        "error": error,
+        "eigenvalues": eigenvalues,
+        "eigenvalue_errors": errors,
+    }
