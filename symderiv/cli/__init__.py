@@ -6,6 +6,7 @@ every command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import functools
 import gc
 import inspect
 import io
@@ -13,9 +14,11 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec
+
+from symderiv.foundation.errors import SymderivError
 
 if TYPE_CHECKING:
     import typer
@@ -168,14 +171,14 @@ _COMMANDS = {
     "check": ("check", "how-to/check-a-formula"),
     "derive": ("derive", "how-to/solver-modules"),
     "generate": ("derive", "how-to/solver-modules"),
-    "export": ("export", "how-to/export-c"),
+    "export": ("derive", "how-to/export-c"),
     "init": ("starting", "how-to/study-templates"),
     "cite": ("starting", "how-to/cite"),
     "schema": ("starting", "reference/study-file"),
     "solve": ("run", "reference/study-file"),
     "simulate": ("run", "reference/study-file"),
-    "study": ("study", "tutorials/01-first-curve"),
-    "sweep": ("sweep", "how-to/sweeps"),
+    "study": ("run", "tutorials/01-first-curve"),
+    "sweep": ("map", "how-to/sweeps"),
     "map": ("map", "how-to/phase-diagrams"),
     "linear": ("analyses", "how-to/linear-networks"),
     "plateau": ("analyses", "how-to/plateau"),
@@ -228,8 +231,6 @@ def build_app(names: Iterable[str] = tuple(_COMMANDS), *, overview: bool = False
     """
     import typer
 
-    from symderiv.cli.guard import guarded
-
     app = typer.Typer(
         name="symderiv",
         help="Derive the learning dynamics of two-layer networks and run fast, checked solvers.",
@@ -273,3 +274,37 @@ def build_app(names: Iterable[str] = tuple(_COMMANDS), *, overview: bool = False
             told["context_settings"] = {"ignore_unknown_options": True}
         app.command(**told)(guarded(_TYPED)(command))
     return app
+
+
+P = ParamSpec("P")
+
+
+def guarded(
+    names: Mapping[str, str] | None = None,
+) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Return a decorator for commands, by which errors name options instead of arguments.
+
+    Args:
+        names: The option of each argument of the public call; arguments with the name of their
+            option need not be listed.
+    """
+
+    def decorated(command: Callable[P, None]) -> Callable[P, None]:
+        # annotations are texts here; positional parameters are recognised by typer.Argument
+        options = {
+            name.rstrip("_"): f"--{name.rstrip('_').replace('_', '-')}"
+            for name, parameter in inspect.signature(command).parameters.items()
+            if "typer.Argument" not in str(parameter.annotation)
+        }
+        known = {**options, **(names or {})}
+
+        @functools.wraps(command)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                command(*args, **kwargs)
+            except SymderivError as error:
+                raise error.renamed(known.get(error.argument or "", error.argument)) from None
+
+        return wrapped
+
+    return decorated

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from symderiv.cli.called import calling
-from symderiv.cli.options import option
-from symderiv.cli.output import Json, emit_json, status
+from symderiv.cli.output import Json, emit_json, option, status
 from symderiv.formula.json_values import load_json
 
 FAILED: Final = 1

@@ -15,8 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from symderiv.cli.called import calling
-from symderiv.cli.options import option
-from symderiv.cli.output import Json, status
+from symderiv.cli.output import Json, option, status
 from symderiv.formula.json_values import load_json
 from symderiv.formula.reader import quoted
 from symderiv.foundation.errors import InputError

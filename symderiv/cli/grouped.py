@@ -10,19 +10,52 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from symderiv.cli.figures import PlotOption, plot_output
-from symderiv.cli.output import Force, Json, StudyFile, bars, notice, shown, status
+from symderiv.cli.output import (
+    Force,
+    Json,
+    PlotOption,
+    StudyFile,
+    bars,
+    notice,
+    option,
+    plot_output,
+    shown,
+    status,
+)
 from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside
-from symderiv.cli.typed_study import End, Set, stated_problem
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from symderiv.api.problem import Problem
     from symderiv.foundation.outputs import Output
     from symderiv.storage.checkpoint import Checkpoint
+
+Set = Annotated[
+    list[str] | None,
+    option(
+        "--set",
+        "Replace a value of the study: --set learning_rate=0.3, or training.learning_rate=0.3; "
+        "repeatable. A key that is set is not swept.",
+        "KEY=VALUE",
+    ),
+]
+End = Annotated[
+    float | None,
+    option("--end", "Replace the time α at which equations and simulation end.", "A"),
+]
+
+
+def stated_problem(
+    study: Path, changes: list[str] | None, end: float | None = None, *, timed: bool = True
+) -> Problem:
+    """Return the problem of a study file with other values; ``timed`` requires an end."""
+    from symderiv.api.arguments.argument_names import typed_changes
+    from symderiv.api.problem import Problem
+
+    return Problem.from_toml(study, timed=timed, changes=typed_changes(changes or (), end))
+
 
 Command = Callable[..., None]
 

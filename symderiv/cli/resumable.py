@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from symderiv.cli.options import option
+from symderiv.cli.output import option
 from symderiv.foundation.errors import StoppedError, SymderivError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The commands that run one study: ``solve`` and ``simulate``."""
+"""The commands that run one study: ``solve``, ``simulate`` and ``study``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from symderiv.cli.figures import PlotOption, plot_output
 from symderiv.cli.grouped import LongRun, TypedStudy, grouped
-from symderiv.cli.options import option
-from symderiv.cli.output import shown
+from symderiv.cli.output import PlotOption, option, plot_output, shown
 from symderiv.cli.resumable import resumable, write_result
 from symderiv.foundation.errors import StoppedError
 from symderiv.foundation.outputs import Output, check_apart
@@ -161,3 +159,29 @@ def _run(
             where = checkpoint.problem or f"the computed part is in {target.path}"
             raise StoppedError(f"{how}; {where}", checkpoint.signal or 2)
         checkpoint.remove()
+
+
+@grouped
+def study(
+    stated: TypedStudy,
+    thorough: Annotated[
+        bool, option("--thorough", "Simulate as far as the equations are integrated.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        option("--output", "Results directory.", "DIR", short="-o", show_default="STUDY-results"),
+    ] = None,
+    *,
+    run: LongRun,
+) -> None:
+    """Derive, solve, simulate, compare, plot and report a study, with its sweep.
+
+    Example:  symderiv study examples/power-law-plateau.toml --output results
+    """
+    problem = stated.problem()
+    directory = output or Path(f"{stated.study.stem}-results")
+    with resumable(lambda: any(directory.glob("*.checkpoint"))):
+        result = problem.study(
+            directory, thorough=thorough, force=run.force, checkpoints=run.checkpoint, **run.told
+        )
+    shown(result, run.json_)

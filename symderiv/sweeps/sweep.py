@@ -18,8 +18,8 @@ from symderiv.foundation.progress import DetailedTask, Progress, Tell, progress_
 from symderiv.problem.study import Study
 from symderiv.sweeps.box_results import NOT_YET, BoxResult
 from symderiv.sweeps.files.manifest import DamagedError, is_store, read_manifest
+from symderiv.sweeps.files.sealed_files import sole_writer
 from symderiv.sweeps.files.store import Store
-from symderiv.sweeps.files.store_lock import sole_writer
 from symderiv.sweeps.layout import Box, layout_of
 from symderiv.sweeps.run_grid import RunGrid, Swept
 from symderiv.sweeps.scheduling import Job, Workplace

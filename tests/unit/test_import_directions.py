@@ -26,8 +26,6 @@ from benchmarks.import_arrows import (
 FACES = {
     "check": {"cli", "symderiv_ledger"},
     "starting": {"cli", "api"},
-    "study": {"cli", "problem"},
-    "sweep": {"cli", "sweeps"},
     "verify": {"cli", "symderiv_ledger"},
 }
 HEAVY = {"sympy", "numba", "scipy", "numpy", "matplotlib", "xarray", "pandas", "flint", "mpmath"}

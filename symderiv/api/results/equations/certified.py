@@ -14,8 +14,7 @@ import numpy as np
 
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
-from symderiv.api.results.equations.balls_shown import ball_arrays
-from symderiv.api.results.equations.departures import departure_of, shown, told
+from symderiv.api.results.equations.departures import ball_arrays, departure_of, shown, told
 from symderiv.api.results.rate_function import flow_at, formulas_of
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
@@ -133,7 +132,7 @@ class Enclosure(Answer):
     def balls(self) -> dict[str, np.ndarray]:
         """Balls in arrays over time: ``balls["R"]`` (P, K, M), ``["Q"]`` (P, K, K), ``["v"]``
         (P, K) where it is trained and ``["generalization_error"]`` (P,), each a
-        :class:`symderiv.api.results.equations.balls_shown.Ball`.
+        :class:`symderiv.api.results.equations.departures.Ball`.
         """
         record = self._record
         return ball_arrays(record["names"], record["middles"], record["radii"])
