@@ -168,7 +168,7 @@ def _fail(message: str, code: int) -> NoReturn:
 _COMMANDS = {
     "expect": ("expect", "how-to/gaussian-means"),
     "integral": ("expect", "how-to/gaussian-means"),
-    "check": ("check", "how-to/check-a-formula"),
+    "check": ("expect", "how-to/check-a-formula"),
     "derive": ("derive", "how-to/solver-modules"),
     "generate": ("derive", "how-to/solver-modules"),
     "export": ("derive", "how-to/export-c"),

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from symderiv.cli.called import calling
-from symderiv.cli.grouped import LongRun, grouped
+from symderiv.cli.grouped import LongRun, grouped, resumable, tell, write_result
 from symderiv.cli.output import Json, PlotOption, StudyFile, bars, option, plot_output, shown
-from symderiv.cli.resumable import resumable, tell, write_result
 from symderiv.foundation.outputs import Output, check_apart
 
 

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from symderiv.cli.grouped import LongRun, TypedStudy, grouped
+from symderiv.cli.grouped import LongRun, TypedStudy, grouped, resumable, write_result
 from symderiv.cli.output import PlotOption, option, plot_output, shown
-from symderiv.cli.resumable import resumable, write_result
 from symderiv.foundation.errors import StoppedError
 from symderiv.foundation.outputs import Output, check_apart
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.sweeps.layout import SweepLayout
-from symderiv.sweeps.run_grid import PointsTold, RunGrid
+from symderiv.sweeps.run_grid import PointsTold, RunGrid, SweepLayout
 
 if TYPE_CHECKING:
     from symderiv.integrate.ensemble import Chunk

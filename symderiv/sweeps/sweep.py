@@ -20,8 +20,7 @@ from symderiv.sweeps.box_results import NOT_YET, BoxResult
 from symderiv.sweeps.files.manifest import DamagedError, is_store, read_manifest
 from symderiv.sweeps.files.sealed_files import sole_writer
 from symderiv.sweeps.files.store import Store
-from symderiv.sweeps.layout import Box, layout_of
-from symderiv.sweeps.run_grid import RunGrid, Swept
+from symderiv.sweeps.run_grid import Box, RunGrid, Swept, layout_of
 from symderiv.sweeps.scheduling import Job, Workplace
 from symderiv.sweeps.study_grid import SweptStudy
 from symderiv.sweeps.sweep_result import Sweep

@@ -24,7 +24,6 @@ from benchmarks.import_arrows import (
 
 # Names of modules that stand twice: a command and the module it asks.
 FACES = {
-    "check": {"cli", "symderiv_ledger"},
     "starting": {"cli", "api"},
     "verify": {"cli", "symderiv_ledger"},
 }

@@ -86,7 +86,7 @@ class DrawnAnswer(Answer):
         Raises:
             InputError: there is no curve to draw.
         """
-        return drawn("analysis_plots.linear_plots.linear_axes", *self._curves(), ax)
+        return drawn("analysis_plots.run_plots.linear_axes", *self._curves(), ax)
 
     def __getstate__(self) -> dict[str, Any]:
         try:

@@ -20,8 +20,7 @@ from symderiv.problem.study import Study, expand_sweep
 from symderiv.show.pages.page import CRITERION, claims_summary, feature_table, study_page, svg_bytes
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import Findings, claims, findings, letter
-from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
-from symderiv.show.plots.features import Agreement
+from symderiv.show.plots.features import Agreement, Curve, SimulatedPoints, StudyCase
 
 if TYPE_CHECKING:
     from symderiv.experiment.studies.simulation import Simulation

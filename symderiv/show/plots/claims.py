@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from symderiv.keys.checked import record_of
 from symderiv.problem import study  # noqa: F401 - states which tables there are
 from symderiv.show.plots import features
-from symderiv.show.plots.curves import StudyCase
-from symderiv.show.plots.features import Agreement, ErrorDecay, SlowestStretch
+from symderiv.show.plots.features import Agreement, ErrorDecay, SlowestStretch, StudyCase
 
 # The published result for power-law spectra: figure 1 of Worschech and Rosenow, arXiv:2410.09005.
 _EXPECTED_TO_FALL = frozenset({"data.distinct_eigenvalues"})

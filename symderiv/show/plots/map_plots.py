@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.show.plots.axes import beside, new_axes
-from symderiv.show.plots.cells import draw_cells
+from symderiv.show.plots.axes import beside, draw_cells, new_axes
 from symderiv.show.plots.claims import letter
 from symderiv.show.plots.sweep_plots import written
 

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.foundation.outputs import Output
-from symderiv.show.plots.curves import Floats, StudyCase
-from symderiv.show.plots.features import FLAT, SlowestStretch, local_exponent, plateau
+from symderiv.show.plots.features import (
+    FLAT,
+    Floats,
+    SlowestStretch,
+    StudyCase,
+    local_exponent,
+    plateau,
+)
 from symderiv.show.plots.figure_files import figure_output
 
 if TYPE_CHECKING:

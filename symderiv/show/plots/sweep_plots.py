@@ -14,10 +14,9 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.show.plots import plots
-from symderiv.show.plots.axes import beside
-from symderiv.show.plots.cells import draw_cells
+from symderiv.show.plots.axes import beside, draw_cells
 from symderiv.show.plots.claims import letter
-from symderiv.show.plots.curves import Curve, Floats, StudyCase
+from symderiv.show.plots.features import Curve, Floats, StudyCase
 from symderiv.show.plots.run_quantities import (
     QUANTITIES,
     Quantity,

@@ -25,9 +25,8 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.seals import is_sealed, sealed
 from symderiv.foundation.showing import plain
 from symderiv.sweeps.files.sealed_files import place_file
-from symderiv.sweeps.layout import SweepLayout
-from symderiv.sweeps.point_arrays import PointArrays
-from symderiv.sweeps.swept_keys import Axis, axis_names
+from symderiv.sweeps.run_grid import SweepLayout
+from symderiv.sweeps.swept_keys import Axis, PointArrays, axis_names
 
 ROOT = "zarr.json"
 #: The folder of symderiv's own files in a store.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from symderiv.api.arguments.argument_names import naming_arguments
-from symderiv.api.arguments.exact_numbers import check_tolerance
+from symderiv.api.arguments.numbers import check_tolerance
 from symderiv.api.results.answer import Answer
 from symderiv.formula import activation as read_activation
 from symderiv.foundation.errors import InputError, SymderivError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.api.arguments.argument_names import naming_arguments
-from symderiv.api.arguments.exact_numbers import check_tolerance
+from symderiv.api.arguments.numbers import check_tolerance
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Part, Verbatim
 from symderiv.foundation.errors import InputError, NotYetError, check_one_of

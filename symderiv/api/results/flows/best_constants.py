@@ -13,7 +13,7 @@ from scipy.optimize import brentq, minimize_scalar
 from symderiv.analysis.fixed_points.continuation import LargestRate
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
 from symderiv.analysis.fixed_points.search import Found
-from symderiv.api.arguments.ranges import range_of
+from symderiv.api.arguments.numbers import range_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.flows.stationary import points_of, value_of
 from symderiv.api.results.flows.stationary_flow import StationaryFlow, constants_along

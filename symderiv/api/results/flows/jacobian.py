@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.arguments.exact_numbers import check_digits
+from symderiv.api.arguments.numbers import check_digits
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.rate_function import RateFunction, flow_at, slope_at

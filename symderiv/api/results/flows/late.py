@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from symderiv.api.arguments.exact_numbers import exact, times_of
+from symderiv.api.arguments.numbers import exact, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.errors import InputError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from symderiv.api.arguments.exact_numbers import check_digits, exact_decimal, times_of
+from symderiv.api.arguments.numbers import check_digits, exact_decimal, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.errors import InputError, check_one_of

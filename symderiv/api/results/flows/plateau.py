@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symderiv.api.arguments.exact_numbers import check_digits, exact
+from symderiv.api.arguments.numbers import check_digits, exact
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
@@ -66,7 +66,7 @@ class Plateau(Answer):
                 "and exponent",
                 argument="plot",
             )
-        return drawn("analysis_plots.linear_plots.spectrum_axes", self._groups, ax)
+        return drawn("analysis_plots.run_plots.spectrum_axes", self._groups, ax)
 
 
 @public

@@ -13,7 +13,7 @@ from flint import arb
 from symderiv.analysis.fixed_points.continuation import followed
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
-from symderiv.api.arguments.ranges import ranges_of
+from symderiv.api.arguments.numbers import ranges_of
 from symderiv.api.results.flows.fixed_point_answer import (
     NOT_FOLLOWED,
     UNPROVED,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.arguments.ranges import range_of
+from symderiv.api.arguments.numbers import range_of
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer
 from symderiv.api.results.followed import number_of, with_numbers
