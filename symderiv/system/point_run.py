@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from time import process_time
 
 import numpy as np
@@ -89,14 +89,9 @@ class PointRun(PiecewiseRun):
         begin, ends, found = (layout.packing("state").views(a) for a in (rows[0], largest, change))
         vectors = layout.statement.vectors
         fixed = layout.packing("parameters").views(self.point.constants)
-        names = [[overlap_name(layout.closed.ordered(a, b)) for b in vectors] for a in vectors]
-        still = np.zeros(layout.classes)
-        gram, most = (
-            np.moveaxis(
-                np.array([[known.get(n, fixed.get(n, still)) for n in row] for row in names]), 2, 0
-            )
-            for known in (begin, ends)
-        )
+        names, nothing = layout.pair_names(vectors), np.zeros(layout.classes)
+        none = dict.fromkeys(chain(*names), nothing)
+        gram, most = (layout.gram(vectors, none | fixed | known) for known in (begin, ends))
         lengths = np.sqrt(np.abs(np.diagonal(most, axis1=1, axis2=2)))
         parts = size * lengths[:, :, None] * rng.standard_normal(gram.shape)
         parts *= np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)[:, None]
@@ -122,7 +117,7 @@ class PointRun(PiecewiseRun):
         """
         layout, scales = self.point.solver.layout, np.zeros_like(rows)
         state = layout.packing("state").views(rows)
-        known = {**layout.packing("parameters").views(self.point.constants), **state}
+        known = layout.fields(rows, self.point.constants)
         lengths: dict[str, np.ndarray] = {}
         for each in layout.statement.vectors:
             square = known.get(overlap_name((each, each)))

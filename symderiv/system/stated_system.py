@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError, warn_caller
+from symderiv.foundation.errors import InputError, errors_about, warn_caller
 from symderiv.foundation.named_arguments import public_methods
 from symderiv.foundation.progress import following
 from symderiv.statement.language import Language
@@ -145,9 +145,8 @@ class StatedSystem(Language):
             NotYetError: A mean by quadrature would take too many points.
         """
         from symderiv.system.means_extent import means_at
-        from symderiv.system.named_states import at_state
 
-        with at_state():
+        with errors_about("state", "initial"):
             rates = self.solver.rates(state, parameters)
         for message in means_at(self.solver, state, parameters).beyond(_TOLERANCE):
             warn_caller(message)
@@ -214,10 +213,9 @@ class StatedSystem(Language):
         Raises:
             NotYetError: A mean has no closed form.
         """
-        from symderiv.system.named_states import at_state
         from symderiv.system.system_products import precise_rates
 
-        with at_state():
+        with errors_about("state", "initial"):
             return precise_rates(self.solver, state, parameters, digits)
 
     @following("looking for the plateau")

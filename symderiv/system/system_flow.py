@@ -255,18 +255,11 @@ class SystemFlow(ExchangedFlow):
         return alike
 
     def grams(self, values: Floats, constants: Floats | None = None) -> Iterator[Floats]:
-        layout, closed = self.solver.layout, self.solver.closed
-        vectors = layout.statement.vectors
-        fields = {
-            **layout.packing("parameters").views(
-                self.constants if constants is None else constants
-            ),
-            **layout.packing("state").views(self.state(values)),
-        }
-        names = [[overlap_name(closed.ordered(a, b)) for b in vectors] for a in vectors]
-        if all(name in fields for row in names for name in row):
-            for k in range(layout.classes):
-                yield np.array([[float(fields[name][k]) for name in row] for row in names])
+        layout, vectors = self.solver.layout, self.solver.layout.statement.vectors
+        known = self.constants if constants is None else constants
+        fields = layout.fields(self.state(values), known)
+        if fields.keys() >= {name for row in layout.pair_names(vectors) for name in row}:
+            yield from layout.gram(vectors, fields)
 
     def alike(self, values: Floats) -> str:
         """Return, in words, the members of families whose exchange leaves a state invariant."""

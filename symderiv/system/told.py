@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
 from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.keys.study_tables import letter_of
 from symderiv.lowering.means.closed_means import X, field_symbols
 from symderiv.lowering.means.joint_means import LARGEST_CONSTANT
@@ -24,7 +24,6 @@ from symderiv.statement.stated_problem import Constraint, Descent, Inputs
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 from symderiv.system.census import CensusTerm, census
 from symderiv.system.closed_motion import Closed
-from symderiv.system.named_states import at_state
 from symderiv.system.system_runs import Solver
 
 
@@ -105,7 +104,7 @@ class SystemEquations:
         text = Derivation(f"The motion of {name}", (section,)).to_text()
         if state is None:
             return text
-        with at_state():
+        with errors_about("state", "initial"):
             rates = self._solver.rates(state, {})
         return f"{text}\nRate at the state:\n{rates[name]}\n"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 
 _MOST_DIGITS, _MOST_WORKING_DIGITS = 1000, 20_000
 
@@ -35,10 +35,8 @@ def exact(name: str, value: Any) -> Fraction:
     """
     from symderiv.formula import parse_rational
 
-    try:
+    with errors_about(name):
         number = parse_rational(value if isinstance(value, str) else str(value))
-    except InputError as error:
-        raise error.renamed(name) from None
     if number is None:
         raise InputError(f"{value} is not a decimal number or a fraction", argument=name)
     return number

@@ -30,6 +30,7 @@ from symderiv.foundation.errors import (
     InputError,
     NotYetError,
     ShapeError,
+    errors_about,
 )
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
@@ -397,10 +398,8 @@ def _read(what: Any, activation: Any, activations: Any, covariance: Any) -> _Wha
         law = read_law(covariance)
         if law.covariance.rows > MAX_FIELDS:
             raise ShapeError(f"has more than {MAX_FIELDS} rows", argument="covariance")
-    try:
+    with errors_about("what"):
         function, fields = read_expression(what, law.covariance.rows)
-    except InputError as error:
-        raise error.renamed("what") from None
     return _What(function, fields, law, FIRST_FIELDS, f"E[{function}]")
 
 

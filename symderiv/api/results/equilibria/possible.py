@@ -12,7 +12,7 @@ from symderiv.api.results.answer import Answer
 from symderiv.api.results.equilibria.statics import WITH_LABELS, alpha_values, check_known
 from symderiv.foundation.documents.document import Node, Part, Tabular
 from symderiv.foundation.drawing import drawn
-from symderiv.foundation.errors import InputError, NotYetError, check_one_of
+from symderiv.foundation.errors import InputError, NotYetError, check_one_of, errors_about
 from symderiv.foundation.showing import Summary
 
 if TYPE_CHECKING:
@@ -162,10 +162,8 @@ def output_of(study: Study, output: str | None) -> tuple[FewFieldTarget, float, 
             formula = sp.sign(formula * sp.sqrt(study.M))
         target = read_target(formula)
     else:
-        try:
+        with errors_about("output"):
             target = read_target(output)
-        except (InputError, NotYetError) as error:
-            raise error.renamed("output") from None
     if len(target.fields) != study.M:
         raise InputError(
             f"has {len(target.fields)} fields, but the problem has {study.M} teachers",

@@ -13,7 +13,7 @@ import numpy as np
 from symderiv.api.arguments.numbers import exact, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 
@@ -143,10 +143,8 @@ def late_learning(
     from symderiv.analysis.late.late_dynamics import LateDynamics
     from symderiv.formula import activation as read_activation
 
-    try:
+    with errors_about("activation"):
         chosen = read_activation(setting.activation)
-    except InputError as error:
-        raise error.renamed("activation") from None
     if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
         raise InputError(f"{student_std:g} is not a number >= 0", argument="student_std")
     times = None if alpha is None else times_of(alpha)

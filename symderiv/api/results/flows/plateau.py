@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from symderiv.api.arguments.numbers import check_digits, exact
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.drawing import drawn
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 
@@ -126,10 +126,8 @@ def plateau(
     from symderiv.analysis.plateau.plateau_report import plateau_report
     from symderiv.formula import activation as read_activation
 
-    try:
+    with errors_about("activation"):
         chosen = read_activation(activation)
-    except InputError as error:
-        raise error.renamed("activation") from None
     return Plateau(plateau_report(chosen, teacher, eta, digits, full=full))
 
 

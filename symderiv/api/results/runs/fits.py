@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.events.conditions import Readable
 from symderiv.integrate.flows.event_times import Followed
@@ -77,7 +76,7 @@ def fitted(
 ) -> Fit:
     """Return the fit of a study or system; see :meth:`symderiv.Problem.fit`."""
     followed.course({})  # a wrong start is refused as such
-    with _of_parameters():
+    with errors_about("parameters"):
         begin = {name: followed.number(name) for name in parameters}
         followed.directions(parameters)
     given = _Data(curves, followed.readable)
@@ -147,15 +146,6 @@ def _fit(
             "warnings": [],
         }
     )
-
-
-@contextmanager
-def _of_parameters() -> Iterator[None]:
-    """Turn errors about a number into errors about the argument ``parameters``."""
-    try:
-        yield
-    except InputError as error:
-        raise error.renamed("parameters") from None
 
 
 class _Data:

@@ -16,7 +16,7 @@ from symderiv.api.results.followed import number_of, with_numbers
 from symderiv.api.results.rate_function import flow_at
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
 from symderiv.foundation.drawing import drawn
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.control.controlled_flow import ControlledFlow
 from symderiv.integrate.control.objectives import (
@@ -319,10 +319,8 @@ def controlled(
     Raises:
         InputError: the name is not that of a number, or the number cannot be a control.
     """
-    try:
+    with errors_about("control"):
         given = number_of(study, control)
-    except InputError as error:
-        raise error.renamed("control") from None
 
     def flow(value: float) -> VariedRun:
         numbers = {control: value}
