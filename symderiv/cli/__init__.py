@@ -14,7 +14,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec
 
@@ -272,39 +272,27 @@ def build_app(names: Iterable[str] = tuple(_COMMANDS), *, overview: bool = False
         getattr(command, "read_options", lambda: None)()
         if name in _WITH_FORMULAS:
             told["context_settings"] = {"ignore_unknown_options": True}
-        app.command(**told)(guarded(_TYPED)(command))
+        app.command(**told)(guarded(command))
     return app
 
 
 P = ParamSpec("P")
 
 
-def guarded(
-    names: Mapping[str, str] | None = None,
-) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Return a decorator for commands, by which errors name options instead of arguments.
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """Return a command whose errors name options instead of arguments of the public call."""
+    # annotations are texts here; positional parameters are recognised by typer.Argument
+    known = {
+        name.rstrip("_"): f"--{name.rstrip('_').replace('_', '-')}"
+        for name, parameter in inspect.signature(command).parameters.items()
+        if "typer.Argument" not in str(parameter.annotation)
+    } | _TYPED
 
-    Args:
-        names: The option of each argument of the public call; arguments with the name of their
-            option need not be listed.
-    """
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except SymderivError as error:
+            raise error.renamed(known.get(error.argument or "", error.argument)) from None
 
-    def decorated(command: Callable[P, None]) -> Callable[P, None]:
-        # annotations are texts here; positional parameters are recognised by typer.Argument
-        options = {
-            name.rstrip("_"): f"--{name.rstrip('_').replace('_', '-')}"
-            for name, parameter in inspect.signature(command).parameters.items()
-            if "typer.Argument" not in str(parameter.annotation)
-        }
-        known = {**options, **(names or {})}
-
-        @functools.wraps(command)
-        def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
-            try:
-                command(*args, **kwargs)
-            except SymderivError as error:
-                raise error.renamed(known.get(error.argument or "", error.argument)) from None
-
-        return wrapped
-
-    return decorated
+    return wrapped

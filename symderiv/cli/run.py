@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 class RunRequests:
     """The options that ask more of a run than its order parameters."""
 
-    sensitivity: Annotated[
+    sensitivities: Annotated[
         list[str] | None,
         option(
             "--sensitivity", "Differentiate by this number of the study; may be repeated.", "KEY"
         ),
     ] = None
-    event: Annotated[
+    events: Annotated[
         list[str] | None,
         option("--event", "Find when this condition first holds; may be repeated.", "CONDITION"),
     ] = None
@@ -57,14 +57,8 @@ class RunRequests:
         proof = None
         if self.certify is not None:
             proof = Output(self.certify, "json", inputs=problem.files, force=run.force)
-        return {
-            "sensitivities": self.sensitivity or (),
-            "events": self.event or (),
-            "until": self.until,
-            "certify": proof,
-            "radius": self.radius,
-            "digits": self.digits,
-        }
+        asked = {name: value for name, value in vars(self).items() if value is not None}
+        return {**asked, "certify": proof}
 
 
 @grouped

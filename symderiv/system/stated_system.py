@@ -16,10 +16,10 @@ from symderiv.statement.language import Language
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from symderiv.system.system_equations import SystemEquations
     from symderiv.system.system_plateau import SystemPlateau
     from symderiv.system.system_runs import Solver, SystemRates
     from symderiv.system.system_sgd import SystemSimulation
-    from symderiv.system.told import SystemEquations
 
 _TOLERANCE = 1e-9  # the default of runs
 
@@ -109,14 +109,14 @@ class StatedSystem(Language):
     @property
     def equations(self) -> SystemEquations:
         """The derived equations; a notebook shows them typeset, ``to_latex()`` returns LaTeX."""
-        from symderiv.system.told import SystemEquations
+        from symderiv.system.system_equations import SystemEquations
 
         return SystemEquations(self.solver)
 
     @property
     def conditions(self) -> list[str]:
         """The assumptions of the limit N → ∞ for this system, one sentence each."""
-        from symderiv.system.told import conditions_of
+        from symderiv.system.system_equations import conditions_of
 
         return conditions_of(self.solver.closed)
 

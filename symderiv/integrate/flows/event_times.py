@@ -17,7 +17,6 @@ from symderiv.integrate.flows.courses import Course
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
 from symderiv.integrate.flows.sensitivities import Direction, VariedRun, direction_by
-from symderiv.integrate.steppers.walk import DONE
 from symderiv.storage.run_files import BY
 
 _LONGER = 5
@@ -300,7 +299,7 @@ def _time_error(
     """
     varied, last = seen.varied.alone(), int(np.searchsorted(seen.times, alpha))
     times, rows = seen.times[max(last - 2, 0) : last + 3], seen.rows[:, : varied.begin.size]
-    run = FlatResult(rows, len(rows), float(seen.times[-1]), rows[-1], DONE, 0, 0, 0, 0.0)
+    run = FlatResult.of_rows(rows, float(seen.times[-1]))
     worse = replace(varied, flow=varied.flow.shaken(run, WORSE_START, 0))
     other = SeenRun.of(worse, times, TIMES).first(condition)
     if other is None or other[1] == times[0] != seen.times[0]:

@@ -139,7 +139,7 @@ class Flow(PiecewiseRun):
     @classmethod
     def constants_of(cls, flows: Sequence[Self]) -> np.ndarray:
         """Return the constants of flows of one module and size, shape (n, P)."""
-        return _flat_constants([flow.study for flow in flows], [flow.state for flow in flows])
+        return flat_constants([flow.study for flow in flows], [flow.state for flow in flows])
 
     @classmethod
     def prepare(cls, flows: Sequence[Self]) -> None:
@@ -240,13 +240,7 @@ class Flow(PiecewiseRun):
         return {}
 
 
-def flat_parameters(study: Study, state: State) -> np.ndarray:
-    """Return the constants of a run in the layout of the generated modules."""
-    constants: np.ndarray = _flat_constants([study], [state])[0]
-    return constants
-
-
-def _flat_constants(studies: Sequence[Study], states: Sequence[State]) -> np.ndarray:
+def flat_constants(studies: Sequence[Study], states: Sequence[State]) -> np.ndarray:
     """Return the constants of runs with states of one size, shape (n, P)."""
     own = [
         (

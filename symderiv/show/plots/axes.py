@@ -34,6 +34,34 @@ def new_axes(ax: Axes | None) -> Axes:
     return made
 
 
+def explained(axis: Axes, below: str, left: str = "") -> Axes:
+    """Return axes after naming both and adding a legend of their curves."""
+    axis.set(xlabel=below, ylabel=left)
+    axis.legend(frameon=False)
+    return axis
+
+
+def draw_shades(
+    axes: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, finite: np.ndarray, log: bool
+) -> Any:
+    """Draw numbers as shades of cells on grey, and return them for a bar of colours.
+
+    Args:
+        axes: where to draw.
+        x, y: places of the columns (n,) and rows (m,).
+        values: numbers, shape (m, n); those that are not finite stay grey.
+        finite: all finite numbers on the same scale, also of other axes.
+        log: whether that scale is logarithmic.
+    """
+    from matplotlib.colors import LogNorm, Normalize
+
+    ends = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    norm = LogNorm(*ends) if log and 0.0 < ends[0] < ends[1] else Normalize(*ends)
+    axes.set_facecolor("#bbbbbb")
+    whole = np.where(np.isfinite(values), values, np.nan)
+    return draw_cells(axes, x, y, whole, cmap="viridis", norm=norm)
+
+
 def curve_axes(
     result: CurveResult,
     what: Sequence[Any],

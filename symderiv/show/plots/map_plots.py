@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.show.plots.axes import beside, draw_cells, new_axes
+from symderiv.show.plots.axes import beside, draw_cells, draw_shades, new_axes
 from symderiv.show.plots.claims import letter
 from symderiv.show.plots.sweep_plots import written
 
@@ -38,7 +38,9 @@ def map_axes(
     if found.kinds:
         _areas(axes, found, shown)
     else:
-        _shades(axes, found, shown, words)
+        finite = shown[np.isfinite(shown)]
+        mesh = draw_shades(axes, second, first, shown, finite, found.quantity.logarithmic)
+        axes.figure.colorbar(mesh, ax=axes, label=words)
     lines = [found.boundaries()] if found.kinds else [found.boundaries(at) for at in levels]
     for line in itertools.chain.from_iterable(lines):
         axes.plot(line[:, 1], line[:, 0], color="#222222", linewidth=1.3)
@@ -70,20 +72,6 @@ def _areas(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
         for kind, colour in zip(found.kinds, colours, strict=True)
     ]
     beside(axes, handles)
-
-
-def _shades(axes: Axes, found: StudyMap, shown: np.ndarray, words: str) -> None:
-    from matplotlib.colors import LogNorm, Normalize
-
-    first, second = found.places
-    finite = shown[np.isfinite(shown)]
-    ends = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    logarithmic = found.quantity.logarithmic and 0.0 < ends[0] < ends[1]
-    norm = LogNorm(*ends) if logarithmic else Normalize(*ends)
-    whole = np.where(np.isfinite(shown), shown, np.nan)
-    axes.set_facecolor("#bbbbbb")
-    mesh = draw_cells(axes, second, first, whole, cmap="viridis", norm=norm)
-    axes.figure.colorbar(mesh, ax=axes, label=words)
 
 
 def _scale(places: np.ndarray) -> str:

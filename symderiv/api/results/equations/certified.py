@@ -492,13 +492,13 @@ def _limit(reached: Attraction, seen: Callable[[StateSet], dict[str, Any]]) -> d
     return {**seen(reached.point), "rate": float(np.nextafter(float(reached.rate), 0.0))}
 
 
-def _decimal(ball: arb, spare: int = 3) -> str:
+def _decimal(ball: arb) -> str:
     """Return the middle of a ball in decimals, with a few digits beyond its radius."""
     size = float(abs(ball.mid()))
     if size == 0.0:
         return "0"
     radius = max(float(ball.rad()), size * 2.0**-_MOST_BITS_SHOWN)
-    digits = max(1, math.ceil(math.log10(size / radius)) + spare)
+    digits = max(1, math.ceil(math.log10(size / radius)) + 3)
     return ball.mid().str(digits, radius=False)
 
 

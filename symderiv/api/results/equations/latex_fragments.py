@@ -138,12 +138,8 @@ def _speller(study: Study, notation: str) -> Callable[[str], str]:
         return lambda text: text
     paper = _PAPERS[notation]
     data = study.data_model
-    if data is None or data.latent is not None or len(data.components) > 1:
-        raise InputError(
-            f"{notation} exists for isotropic inputs only; choose another notation",
-            argument="notation",
-        )
-    if data.single().eigenvalue.size != 1:
+    plain = data is not None and data.latent is None and len(data.components) == 1
+    if data is None or not plain or data.single().eigenvalue.size != 1:
         raise InputError(
             f"{notation} exists for isotropic inputs only; choose another notation",
             argument="notation",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.foundation.errors import check_one_of
-from symderiv.show.plots.axes import beside, new_axes
+from symderiv.show.plots.axes import beside, explained, new_axes
 from symderiv.show.plots.features import Floats
 from symderiv.show.plots.plots import _COLOURS, colour
 
@@ -35,9 +35,7 @@ def band_axes(
         own = colour(number, len(curves))
         axis.plot(alpha, mean, color=own, label=name)
         axis.fill_between(alpha, mean - spread, mean + spread, color=own, alpha=0.25, lw=0)
-    axis.set_xlabel("α")
-    axis.legend(frameon=False)
-    return axis
+    return explained(axis, "α")
 
 
 def time_axes(name: str, times: np.ndarray, ax: Axes | None = None) -> Axes:
@@ -52,11 +50,8 @@ def time_axes(name: str, times: np.ndarray, ax: Axes | None = None) -> Axes:
     share = (np.arange(times.size) + 0.5) / times.size
     known = np.isfinite(times)
     axis.step(times[known], share[known], where="mid", color=colour(0, 1), label=name)
-    axis.set_xlabel("α")
-    axis.set_ylabel("share of runs")
     axis.set_ylim(0, 1)
-    axis.legend(frameon=False)
-    return axis
+    return explained(axis, "α", "share of runs")
 
 
 def fit_axes(curves: Mapping[str, Mapping[str, list[float]]], ax: Axes | None = None) -> Axes:

@@ -91,7 +91,7 @@ class SystemEquations:
             raise InputError(
                 f"{name!r} is not an order parameter; choose one of {known}", argument="name"
             )
-        return tuple(step for _, step in self._rates_of(name))
+        return tuple(self._rates_of(name))
 
     def explain(self, name: str, state: Mapping[str, Any] | None = None) -> str:
         """Return the equations of one order parameter with every mean by name.
@@ -187,9 +187,9 @@ class SystemEquations:
     def _motion(self) -> Iterator[Step]:
         for name in self._solver.layout.names:
             if self._solver.layout.moves(name):
-                yield from (step for _, step in self._rates_of(name))
+                yield from self._rates_of(name)
 
-    def _rates_of(self, name: str) -> Iterator[tuple[str, Step]]:
+    def _rates_of(self, name: str) -> Iterator[Step]:
         equations, letters = self.closed.equations, self._letters
         layout = self._solver.layout
 
@@ -202,10 +202,7 @@ class SystemEquations:
             for symbol in layout.scalars[name]:
                 rate = equations.scalars.get(symbol, sp.S.Zero)
                 head = changing(letters.name(str(symbol)))
-                yield (
-                    str(symbol),
-                    Step("average", "The mean of its change.", head, letters.doprint(rate)),
-                )
+                yield Step("average", "The mean of its change.", head, letters.doprint(rate))
             return
         first, second = name.split(".")
         seen = set()
@@ -220,10 +217,7 @@ class SystemEquations:
                     "Stein's rule turns means with an input into mean slopes; the squares of the "
                     "changes add the noise."
                 )
-                yield (
-                    name,
-                    Step("Stein", words, head, letters.doprint(equations.overlap_rate(*pair))),
-                )
+                yield Step("Stein", words, head, letters.doprint(equations.overlap_rate(*pair)))
 
     def _means(self) -> Iterator[Step]:
         means, letters = self.closed.means, self._letters
@@ -240,31 +234,29 @@ class SystemEquations:
                 rf"I_{{{number}}}({arguments})",
                 letters.doprint(value),
             )
+        reach = f"variances up to {LARGEST_VARIANCE:g}"
         for joint, name in means.joints.names.items():
-            number = name.partition("_")[2]
             scalars = f" and scalars up to {LARGEST_CONSTANT:g}" if joint.constants else ""
             words = (
-                "By quadrature over the joint fields; largest error found, for variances up to "
-                f"{LARGEST_VARIANCE:g}{scalars}: {means.error:.1e}."
+                f"By quadrature over the joint fields; largest error found, for {reach}{scalars}"
             )
-            fields = ", ".join(sp.latex(each) for each in joint.fields)
-            inner = rf"\left\langle {letters.doprint(joint.function)} \right\rangle_{{{fields}}}"
-            yield Step("mean", words, f"J_{{{number}}}", inner)
+            yield self._by_quadrature("J", name, words, joint.fields, joint.function)
         for name, factors in means.products.told.items():
-            number = name.partition("_")[2]
             words = (
-                "By quadrature, one function of each field, with or without kinks; largest error "
-                f"found, for variances up to {LARGEST_VARIANCE:g}: {means.error:.1e}."
+                "By quadrature, one function of each field, with or without kinks; largest error"
             )
-            fields = ", ".join(sp.latex(z) for z in field_symbols(len(factors)))
-            product = sp.Mul(
-                *(
-                    f.xreplace({X: z})
-                    for f, z in zip(factors, field_symbols(len(factors)), strict=True)
-                )
-            )
-            inner = rf"\left\langle {letters.doprint(product)} \right\rangle_{{{fields}}}"
-            yield Step("mean", words, f"P_{{{number}}}", inner)
+            fields = field_symbols(len(factors))
+            product = sp.Mul(*(f.xreplace({X: z}) for f, z in zip(factors, fields, strict=True)))
+            yield self._by_quadrature("P", name, f"{words} found, for {reach}", fields, product)
+
+    def _by_quadrature(
+        self, letter: str, name: str, words: str, fields: Iterable[sp.Symbol], function: sp.Expr
+    ) -> Step:
+        """Return the step of a mean over fields that is computed with the stated error."""
+        head = f"{letter}_{{{name.partition('_')[2]}}}"
+        among = ", ".join(map(sp.latex, fields))
+        inner = rf"\left\langle {self._letters.doprint(function)} \right\rangle_{{{among}}}"
+        return Step("mean", f"{words}: {self.closed.means.error:.1e}.", head, inner)
 
     def _counted(self) -> Iterator[Step]:
         letters = self._letters
