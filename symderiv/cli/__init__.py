@@ -16,7 +16,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
 
 from symderiv.foundation.errors import SymderivError
 
@@ -205,11 +205,6 @@ def _app_for(words: Sequence[str]) -> typer.Typer:
     return build_app(asked or tuple(_COMMANDS), overview=overview)
 
 
-def _markup() -> Literal["rich"] | None:
-    """Return the markup of help: none if tables of options would cut words."""
-    return "rich" if shutil.get_terminal_size().columns >= _TABLES else None
-
-
 # arguments of calls whose options have other names, with these names
 _TYPED = {
     "paper": "PAPER",
@@ -237,7 +232,8 @@ def build_app(names: Iterable[str] = tuple(_COMMANDS), *, overview: bool = False
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
-        rich_markup_mode=_markup(),
+        # tables of options would cut words on narrow terminals
+        rich_markup_mode="rich" if shutil.get_terminal_size().columns >= _TABLES else None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 

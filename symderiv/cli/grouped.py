@@ -66,11 +66,6 @@ def checkpoint_beside(target: Path, every: float, fresh: bool) -> Checkpoint:
     return Checkpoint(checkpoint_path(target), every=every, fresh=fresh, notice=tell)
 
 
-def resume_command() -> str:
-    """Return the command line that continues this run."""
-    return shlex.join(["symderiv", *(word for word in sys.argv[1:] if word != "--fresh")])
-
-
 @contextmanager
 def resumable(has_state: Callable[[], bool]) -> Iterator[None]:
     """Let SIGTERM end the run as Ctrl-C does; the error says how to continue.
@@ -103,9 +98,9 @@ def resumable(has_state: Callable[[], bool]) -> Iterator[None]:
 
 
 def _how_to_go_on(has_state: bool) -> str:
-    if has_state:
-        return f"resume with: {resume_command()}"
-    return f"there is no checkpoint; start again with: {resume_command()}"
+    command = shlex.join(["symderiv", *(word for word in sys.argv[1:] if word != "--fresh")])
+    how = "resume with" if has_state else "there is no checkpoint; start again with"
+    return f"{how}: {command}"
 
 
 def write_result(checkpoint: Checkpoint, write: Callable[[], Result]) -> Result:

@@ -92,7 +92,7 @@ class Swept(Protocol):
     def text(self) -> str:
         """The text of what all points share, as stores keep it; :func:`tables_of` reads it."""
 
-    def alone(self) -> Self:
+    def without_sweep(self) -> Self:
         """Return the swept problem without values of its own to sweep over."""
 
     def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:

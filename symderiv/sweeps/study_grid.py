@@ -302,7 +302,7 @@ class SweptStudy:
         """The text of the study file without [sweep]."""
         return without_sweep(self.study).text
 
-    def alone(self) -> SweptStudy:
+    def without_sweep(self) -> SweptStudy:
         """Return the study without [sweep]."""
         return SweptStudy(without_sweep(self.study))
 

@@ -121,7 +121,7 @@ def _store(
             notice(f"{path}: zarr.json or its copy was changed or removed; both are written again")
         values = with_values_of(manifest, swept, over)
         # keys in the order of the store, not in that of [sweep]
-        grid = swept.alone().grid(values, tell)
+        grid = swept.without_sweep().grid(values, tell)
     except InputError:
         if not force:
             raise

@@ -98,7 +98,7 @@ class SweptSystem:
         system = json.loads(system_text(self.system))
         return json.dumps({"format": _FORMAT, "version": 1, "system": system, **self.tables})
 
-    def alone(self) -> SweptSystem:
+    def without_sweep(self) -> SweptSystem:
         """Return the system itself: it has no values of its own to sweep over."""
         return self
 

@@ -47,13 +47,16 @@ class SystemEquations:
     @cached_property
     def derivation(self) -> Derivation:
         """The statement, the step, the motion, the means and the conditions, step by step."""
+        conditions = (
+            Step("condition", each, "", r"N \to \infty") for each in conditions_of(self.closed)
+        )
         sections = (
             Section("What is stated", "statement", tuple(self._stated())),
             Section("One step", "step", tuple(self._changes())),
             Section("The motion of the order parameters", "motion", tuple(self._motion())),
             Section("Their means", "means", tuple(self._means())),
             Section("The census of terms", "census", tuple(self._counted())),
-            Section("Conditions", "conditions", tuple(self._conditions())),
+            Section("Conditions", "conditions", tuple(conditions)),
         )
         return Derivation("A stated learning problem", tuple(s for s in sections if s.steps))
 
@@ -273,10 +276,6 @@ class SystemEquations:
             else:
                 words = f"A term of the change of {name}{along} without drift: {term.reason}."
             yield Step("term", words, "", letters.doprint(term.term))
-
-    def _conditions(self) -> Iterator[Step]:
-        for sentence in conditions_of(self.closed):
-            yield Step("condition", sentence, "", r"N \to \infty")
 
 
 def conditions_of(closed: Closed) -> list[str]:

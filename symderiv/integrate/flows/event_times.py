@@ -297,7 +297,7 @@ def _time_error(
     Returns:
         The estimate, or None if the worse run does not meet the condition nearby.
     """
-    varied, last = seen.varied.alone(), int(np.searchsorted(seen.times, alpha))
+    varied, last = seen.varied.without_directions(), int(np.searchsorted(seen.times, alpha))
     times, rows = seen.times[max(last - 2, 0) : last + 3], seen.rows[:, : varied.begin.size]
     run = FlatResult.of_rows(rows, float(seen.times[-1]))
     worse = replace(varied, flow=varied.flow.shaken(run, WORSE_START, 0))

@@ -128,7 +128,7 @@ class VariedRun(ABC):
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (count, self._size))
         return (Direction(each * largest, still) for each in signs)
 
-    def alone(self) -> Self:
+    def without_directions(self) -> Self:
         """Return the run without derivatives."""
         return replace(self, directions={})
 

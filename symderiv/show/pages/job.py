@@ -225,12 +225,9 @@ def label_of(settings: Mapping[str, object]) -> str:
 def stem_of(settings: Mapping[str, object]) -> str:
     """Return the part of a case's file names that states its swept values."""
     words = (f"{key.rpartition('.')[2]}={value}" for key, value in settings.items())
-    return file_stem(", ".join(words))
-
-
-def file_stem(label: str) -> str:
-    """Return a label in a form that any system allows in file names."""
-    return re.sub(r"[^A-Za-z0-9_.=-]+", "_", label.replace(" = ", "=")).strip("._") or "study"
+    # as any system allows in file names
+    plain = re.sub(r"[^A-Za-z0-9_.=-]+", "_", ", ".join(words).replace(" = ", "="))
+    return plain.strip("._") or "study"
 
 
 def thorough_variant(study: Study) -> Study:

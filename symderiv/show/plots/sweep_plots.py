@@ -192,7 +192,8 @@ def curve_figure(
     Values of one key have colours, and the others small multiples.
     """
     name = name or observables(data)[0]
-    by = _colour_key(data)
+    # the key with most values; numeric keys come before texts
+    by = max(swept(data), key=lambda n: (data[n].dtype.kind in "fi", data.sizes[n]))
     shown = _thin(data.sizes[by], _MOST_CURVES)
     data = entries_of(data, name)
     others = [*swept(data), *([_ENTRY] if _ENTRY in data.dims else [])]
@@ -388,11 +389,6 @@ class _Colours:
         sheet.explain(
             [Line2D([], [], color=self.of(n), label=text) for n, text in enumerate(names)]
         )
-
-
-def _colour_key(data: xarray.Dataset) -> str:
-    """Return the key with most values; numeric keys come before texts."""
-    return max(swept(data), key=lambda n: (data[n].dtype.kind in "fi", data.sizes[n]))
 
 
 def _map_keys(data: xarray.Dataset) -> list[str]:

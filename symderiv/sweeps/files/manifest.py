@@ -12,7 +12,7 @@ import hashlib
 import json
 import platform
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -127,10 +127,6 @@ class Manifest:
     def has_layout(self, layout: SweepLayout) -> bool:
         """Return whether the store has a layout: the same points at the same places."""
         return self.identity == Manifest.of(self.study, layout).identity
-
-    def with_files(self, files: dict[str, str], arrays: dict[str, Any]) -> Self:
-        """Return the manifest with more files and arrays."""
-        return replace(self, files=self.files | files, arrays=self.arrays | arrays)
 
     def wrong_files(self, path: Path) -> list[str]:
         """Return the keys of metadata and coordinates in a store that are damaged or missing."""

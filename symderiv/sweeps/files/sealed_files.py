@@ -19,8 +19,8 @@ from zarr.abc.store import ByteRequest
 from zarr.core.buffer import Buffer, BufferPrototype, default_buffer_prototype
 from zarr.storage import LocalStore
 
-from symderiv.foundation.errors import InputError, SymderivError
-from symderiv.foundation.files import MACHINE
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import writing
 
 #: A function from a file's key to its verified content; None if the store has no such file.
 Verified = Callable[[str], bytes | None]
@@ -110,16 +110,13 @@ def sole_writer(path: Path) -> Iterator[None]:
     """
     lock = path.with_name(f".{path.name}.lock")
     made = [folder for folder in path.parents if not folder.exists()]
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = _locked(lock)
-    except BlockingIOError:
-        raise InputError(
-            f"{path}: another process is writing this sweep; wait until it ends"
-        ) from None
-    except OSError as error:
-        kind = SymderivError if error.errno in MACHINE else InputError
-        raise kind(f"{path}: cannot be written: {error.strerror or error}") from None
+        try:
+            file = _locked(lock)
+        except BlockingIOError:
+            said = f"{path}: another process is writing this sweep; wait until it ends"
+            raise InputError(said) from None
     try:
         yield
     finally:

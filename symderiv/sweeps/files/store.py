@@ -26,8 +26,8 @@ from zarr import Array
 from zarr.codecs import BloscCodec, Crc32cCodec
 
 from symderiv import __version__
-from symderiv.foundation.errors import InputError, SymderivError
-from symderiv.foundation.files import MACHINE
+from symderiv.foundation.errors import SymderivError
+from symderiv.foundation.files import writing
 from symderiv.foundation.seals import is_sealed, sealed
 from symderiv.foundation.showing import plain
 from symderiv.storage.run_files import NUMBERS, TIME, axes_of
@@ -65,15 +65,13 @@ class Store:
         """
         beside = path.with_name(f".{path.name}.new")
         try:
-            shutil.rmtree(beside, ignore_errors=True)
-            (beside / OWN / "boxes").mkdir(parents=True)
-            made = cls(beside, Manifest.of(study, layout))
-            make_arrays(made._files, layout)
-            made._take_files()
-            os.rename(beside, path)
-        except OSError as error:
-            kind = SymderivError if error.errno in MACHINE else InputError
-            raise kind(f"{path}: cannot be written: {error.strerror or error}") from None
+            with writing(path):
+                shutil.rmtree(beside, ignore_errors=True)
+                (beside / OWN / "boxes").mkdir(parents=True)
+                made = cls(beside, Manifest.of(study, layout))
+                make_arrays(made._files, layout)
+                made._take_files()
+                os.rename(beside, path)
         finally:
             shutil.rmtree(beside, ignore_errors=True)
         return cls(path, made.manifest)
@@ -265,7 +263,8 @@ class Store:
             for key in files
             if key.endswith(ROOT)
         }
-        self._save(self.manifest.with_files(files, arrays))
+        known = self.manifest
+        self._save(replace(known, files=known.files | files, arrays=known.arrays | arrays))
 
     def _save(self, manifest: Manifest) -> None:
         manifest.save(self.path)
