@@ -125,7 +125,7 @@ def generate(
     "api/deriving:export",
     "api/deriving:derive",
     "api/problem:Problem.export",
-    "api/results/equations/latex_fragments:latex_fragment",
+    "api/results/equations/exports:latex_fragment",
     read={"equations": lambda text: text.split(",")},
 )
 def export(

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.equations.departures import ball_arrays, departure_of, shown, told
 from symderiv.api.results.rate_function import flow_at, formulas_of
-from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.outputs import Output
 from symderiv.integrate.events.located_events import LocatedEvent, LocatedEvents
@@ -155,32 +155,31 @@ class Enclosure(Answer):
         target.write_text(json.dumps(self._proof))
         return self
 
-    def _document(self) -> Node:
+    def _tables(self) -> Sequence[Node]:
         record = self._record
         rows = [
             [name, record["middles"][name][-1], f"{record['radii'][name][-1]:.1e}"]
             for name in record["names"]
         ]
         end = f"at alpha = {record['alpha'][-1]:g}"
-        nodes: list[Node] = [self._summary(), Tabular((end, "middle", "radius"), rows)]
+        nodes: list[Node] = [Tabular((end, "middle", "radius"), rows)]
         if record["events"]:
             lines = [
                 [each["event"], _decided(each), each["begin"] or "", each["end"] or ""]
                 for each in record["events"]
             ]
             nodes.append(Tabular(("event", "", "not before", "not after"), lines))
-        return Part("", nodes)
+        return nodes
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
-        rows: list[tuple[str, object]] = [
+        return [
             ("largest radius", f"{record['radius']:.1e}"),
             ("error of the run in doubles", f"at most {record['difference']:.1e}"),
             *(told(record["departure"]) if record["departure"] else ()),
             ("tends to", _tends(record["limit"])),
             ("steps", f"{record['steps']}, proved with {record['bits']} bits"),
         ]
-        return Summary(self._title, rows)
 
 
 def _decided(event: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.equilibria.possible import output_of
 from symderiv.api.results.equilibria.statics import WITH_LABELS, alpha_values, check_known
 from symderiv.api.results.flows.homogeneous import spectrum_of
@@ -24,7 +24,6 @@ from symderiv.equilibrium.risk.minimum import (
 from symderiv.formula import activation
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, NotYetError, check_one_of
-from symderiv.foundation.showing import Summary
 from symderiv.learning.rule.loss import loss
 
 if TYPE_CHECKING:
@@ -68,13 +67,13 @@ class RiskMinima(Answer):
         check_one_of("quantity", quantity, names)
         return drawn("analysis_plots.equilibrium_plots.risk_axes", self._record, quantity, ax)
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         rows = [(name, record[name]) for name in ("output", "loss")]
         rows.append(("alpha", f"{record['alpha'][0]:g} to {record['alpha'][-1]:g}"))
         rows.append(("ridge at its end", f"{record['ridge'][-1]:.6g}"))
         rows.append(("error at its end", f"{record['error'][-1]:.6g}"))
-        return Summary(self._title, rows)
+        return rows
 
 
 def risk_minima_of(

@@ -11,9 +11,9 @@ import numpy as np
 
 from symderiv.api.arguments.numbers import check_digits
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.rate_function import RateFunction, flow_at, slope_at
-from symderiv.foundation.documents.document import Part, Summary, Tabular
+from symderiv.foundation.documents.document import Node, Summary, Tabular
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing
 from symderiv.foundation.showing import Shown
@@ -94,19 +94,18 @@ class Linearisation(Answer):
 
     _title = "Linearised flow"
 
-    def _summary(self) -> Summary:
-        rows = [
+    def _rows(self) -> Rows:
+        return [
             ("order parameters", len(self._record["names"])),
             ("unstable", self._record["unstable"]),
             ("largest rate", self._record["largest_rate"]),
         ]
-        return Summary(self._title, rows)
 
-    def _document(self) -> Part:
+    def _tables(self) -> Sequence[Node]:
         modes = zip(self._record["eigenvalues"], self._record["modes"], strict=True)
         rows = [[_number(value), _mode_text(mode)] for value, mode in modes]
         shown = Tabular(("eigenvalue", "mode"), rows[:_SHOWN_MODES], sides="rl")
-        return Part("", [self._summary(), shown])
+        return [shown]
 
 
 def _listed(values: np.ndarray) -> Any:

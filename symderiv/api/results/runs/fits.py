@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.results.answer import Answer
-from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.api.results.answer import Answer, Rows
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.progress import Tell
@@ -41,15 +41,15 @@ class Fit(Answer):
 
     _title = "Fit"
 
-    def _document(self) -> Node:
+    def _tables(self) -> Sequence[Node]:
         record = self._record
         rows = [
             [name, f"{value:.8g}", f"{record['standard_errors'][name]:.2g}"]
             for name, value in record["parameters"].items()
         ]
-        return Part("", [self._summary(), Tabular(("number", "value", "standard error"), rows)])
+        return [Tabular(("number", "value", "standard error"), rows)]
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         rows: list[tuple[str, object]] = [
             (name, f"{value:.6g} ± {record['standard_errors'][name]:.2g}")
@@ -57,7 +57,7 @@ class Fit(Answer):
         ]
         rows.append(("chi square", f"{record['chi_square']:.6g}"))
         rows.append(("degrees of freedom", record["degrees_of_freedom"]))
-        return Summary(self._title, rows)
+        return rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the data as points, with standard errors, and the fitted curves as lines.

@@ -11,10 +11,10 @@ import numpy as np
 
 from symderiv.api.arguments.numbers import range_of
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.followed import number_of, with_numbers
 from symderiv.api.results.rate_function import flow_at
-from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.progress import Tell
@@ -77,7 +77,7 @@ class OptimalControl(Answer):
 
     _title = "Optimal control"
 
-    def _document(self) -> Node:
+    def _tables(self) -> Sequence[Node]:
         record = self._record
         rows = [[each["kind"], f"{each['begin']:.6g}", f"{each['end']:.6g}"] for each in self.arcs]
         table = Tabular(("arc", "from alpha", "to alpha"), rows)
@@ -90,12 +90,12 @@ class OptimalControl(Answer):
             )
         ]
         gains = Tabular(("control", record["asked"], "divided by the optimal one"), others)
-        return Part("", [self._summary(), gains, table])
+        return [gains, table]
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         values = record["values"]
-        rows: list[tuple[str, object]] = [
+        return [
             ("control", f"{record['control']}, {len(values)} pieces up to {record['edges'][-1]:g}"),
             ("values", f"{min(values):.6g} to {max(values):.6g}"),
             (record["asked"], f"{record['objective']:.8g}"),
@@ -105,7 +105,6 @@ class OptimalControl(Answer):
             ("slopes of wrong sign at bounds", f"{record['wrong_signs']:.1e}"),
             ("kind", "bang-bang" if record["bang_bang"] else "with interior arcs"),
         ]
-        return Summary(self._title, rows, [f"warning: {each}" for each in record["warnings"]])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the control over α, with the best constant and the steepest descent.
