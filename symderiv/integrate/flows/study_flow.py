@@ -35,10 +35,6 @@ from symderiv.storage.kernels import Kernel
 if TYPE_CHECKING:
     from symderiv.learning.rule.learning_rule import LearningRule
 
-_RATES = (
-    *("learning_rate", "second_layer_learning_rate", "weight_decay"),
-    *("second_layer_weight_decay", "label_noise", "full_order"),
-)
 #: A function from states (n, A, S) and constants (n, P) of runs to generalisation errors (n, A).
 ErrorsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -240,26 +236,24 @@ class Flow(PiecewiseRun):
         return {}
 
 
+def rates_of(study: Study) -> dict[str, float]:
+    """Return the numbers of plain descent, by their names in solver modules."""
+    names = ("learning_rate", "weight_decay")
+    rates = {each: study.size(each) for name in names for each in (name, f"second_layer_{name}")}
+    full = float(study.training.order == "full")
+    return {**rates, "label_noise": study.training.label_noise, "full_order": full}
+
+
 def flat_constants(studies: Sequence[Study], states: Sequence[State]) -> np.ndarray:
     """Return the constants of runs with states of one size, shape (n, P)."""
-    own = [
-        (
-            study.training.learning_rate,
-            study.second_layer_learning_rate,
-            study.training.weight_decay,
-            study.second_layer_weight_decay,
-            study.training.label_noise,
-            1.0 if study.training.order == "full" else 0.0,
-        )
-        for study in studies
-    ]
+    own = [rates_of(study) for study in studies]
     return pack_parameters(
         np.array([state.eigenvalue for state in states]),
         np.array([state.weight for state in states]),
         np.array([state.teacher_overlap for state in states]),
         np.array([state.teacher_covariance for state in states]),
         np.array([state.teacher_weights for state in states]),
-        dict(zip(_RATES, np.array(own).T, strict=True)),
+        {name: np.array([rates[name] for rates in own]) for name in own[0]},
     )
 
 

@@ -219,7 +219,8 @@ def _of_rule(study: Study, names: Sequence[str], plain: Mapping[str, Any]) -> di
 
 
 def _numbers(study: Study, state: State) -> dict[str, Any]:
-    training = study.training
+    from symderiv.integrate.flows.study_flow import rates_of
+
     return {
         "student_overlap": np.moveaxis(state.student_overlap, 0, -1),
         "cross_overlap": np.moveaxis(state.cross_overlap, 0, -1),
@@ -229,12 +230,7 @@ def _numbers(study: Study, state: State) -> dict[str, Any]:
         "teacher_overlap": np.moveaxis(state.teacher_overlap, 0, -1),
         "T": state.teacher_covariance,
         "v_teacher": state.teacher_weights,
-        "learning_rate": training.learning_rate,
-        "second_layer_learning_rate": study.second_layer_learning_rate,
-        "weight_decay": training.weight_decay,
-        "second_layer_weight_decay": study.second_layer_weight_decay,
-        "label_noise": training.label_noise,
-        "full_order": float(training.order == "full"),
+        **rates_of(study),
     }
 
 
