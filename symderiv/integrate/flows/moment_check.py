@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from symderiv.foundation.errors import InputError
 from symderiv.integrate.flows.study_flow import rates_of
 from symderiv.precision.moments.moment_system import RuleParameters
@@ -28,11 +30,10 @@ def solve_moments(study: Study, *, digits: int = 12) -> MomentTrajectory:
     if study.sweep:
         raise InputError("a study with [sweep] is several runs; expand it first", argument="sweep")
     study.only_plain("the moment form")
-    *numbers, full = rates_of(study).values()
-    rates = RuleParameters(*numbers, full > 0.0)
+    rates: dict[str, Any] = rates_of(study)
     return moment_trajectory(
         initial(study).state,
-        rates,
+        RuleParameters(**rates),
         study.alpha,
         study.student_activation,
         study.teacher_activation,
