@@ -38,6 +38,12 @@ _ENDINGS = {Format.text: "txt", Format.latex: "tex", Format.html: "html", Format
 _FORMATS = {ending: format for format, ending in _ENDINGS.items()}
 
 
+_Output = Annotated[
+    Path | None,
+    option("--output", "File to write.", "FILE", short="-o", show_default="the terminal"),
+]
+
+
 @calling("api/deriving:derive")
 def derive(
     format: Annotated[
@@ -48,10 +54,7 @@ def derive(
             show_default="by the ending of --output, otherwise text",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        option("--output", "File to write.", "FILE", short="-o", show_default="the terminal"),
-    ] = None,
+    output: _Output = None,
     force: Force = False,
     json_: Json = False,
     **asked: Any,
@@ -134,10 +137,7 @@ def export(
         typer.Argument(metavar="[STUDY.toml]", help="Study file; or give --activation."),
     ] = None,
     to: Annotated[str, option("--to", f"One of {', '.join(LANGUAGES)}.", "LANGUAGE")] = "python",
-    output: Annotated[
-        Path | None,
-        option("--output", "File to write.", "FILE", short="-o", show_default="the terminal"),
-    ] = None,
+    output: _Output = None,
     json_: Json = False,
     **asked: Any,
 ) -> None:

@@ -159,11 +159,10 @@ def drawn_mean(
 ) -> None:
     """Draw a simulation's mean at some of its times, with error bars on the scale of the axis."""
     chosen = _thinned(alpha, 22, scale)
-    limited = _downward_limited if axis.get_yscale() == "log" else _both_ways
     axis.errorbar(
         alpha[chosen],
         mean[chosen],
-        yerr=limited(mean[chosen], se[chosen]),
+        yerr=_bars(axis, mean[chosen], se[chosen]),
         fmt=marker,
         color=colour,
         label=label,
@@ -216,14 +215,11 @@ def _legend(axis: Axes, cases: Sequence[StudyCase]) -> list[Any]:
     return handles
 
 
-def _downward_limited(mean: Floats, se: Floats) -> Floats:
-    """Return error bars that end above zero, which a logarithmic axis cannot show."""
+def _bars(axis: Axes, mean: Floats, se: Floats) -> Floats:
+    """Return error bars, which end above zero on a logarithmic axis, as it cannot show that."""
     se = np.nan_to_num(se)
-    return np.array([np.minimum(se, 0.999 * np.abs(mean)), se])
-
-
-def _both_ways(mean: Floats, se: Floats) -> Floats:
-    return np.array([np.nan_to_num(se)] * 2)
+    limited = axis.get_yscale() == "log"
+    return np.array([np.minimum(se, 0.999 * np.abs(mean)) if limited else se, se])
 
 
 def _thinned(alpha: Floats, count: int, scale: str = "log") -> list[int]:

@@ -134,7 +134,7 @@ class Store:
             raise self._damaged(key, "is missing") from None
         except OSError as error:
             raise self._damaged(key, f"cannot be read ({error.strerror})") from None
-        if _digest(content) != digest:
+        if hashlib.sha256(content).hexdigest() != digest:
             raise self._damaged(key)
         return content
 
@@ -301,10 +301,6 @@ class Store:
 
     def _damaged_box(self, box: Box, how: str) -> DamagedError:
         return DamagedError(self.path, f"at {self.layout.labels(box)}: {how}")
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 _HASH = "SHA-256 of what is integrated, files and all, 32 digits"

@@ -21,14 +21,12 @@ from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.integrate.events.asked import Event, events_of
 from symderiv.integrate.events.conditions import Condition
 from symderiv.integrate.flows.courses import Goal
-from symderiv.integrate.fluctuations.first_times import (
-    distance_of_widths,
-    first_times,
-    normal_points,
-)
 from symderiv.integrate.fluctuations.gaussian_run import (
     GaussianRun,
+    distance_of_widths,
+    first_times,
     gaussian_run,
+    normal_points,
     without_later_noise,
 )
 from symderiv.system.system_following import FollowedSystem

@@ -19,13 +19,14 @@ from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.control.controlled_flow import ControlledFlow
-from symderiv.integrate.control.objectives import (
+from symderiv.integrate.control.searches import (
+    ControlFound,
+    ControlSearch,
     FinalError,
     IntegratedError,
     Objective,
     TimeToError,
 )
-from symderiv.integrate.control.searches import ControlFound, ControlSearch
 from symderiv.integrate.flows.sensitivities import VariedFlow, VariedRun
 from symderiv.keys.study_tables import LEARNING_RATES
 
