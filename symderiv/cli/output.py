@@ -55,7 +55,7 @@ def emit_json(value: dict[str, Any], output: Output | None = None) -> None:
 
 
 def shown(
-    found: Any,
+    result: Any,
     as_json: bool,
     *,
     plot: Output | None = None,
@@ -65,7 +65,7 @@ def shown(
     """Print a result, draw it if asked, and fail if the result failed.
 
     Args:
-        found: The result of a public call.
+        result: The result of a public call.
         as_json: Print its ``to_dict()`` on one line.
         plot: The file of the figure.
         failing: Raise an error if ``failure()`` of the result gives one.
@@ -77,18 +77,18 @@ def shown(
     if plot is not None:
         from symderiv.show.plots.plots import save_drawn
 
-        save_drawn(lambda axes: found.plot(ax=axes), plot)
+        save_drawn(lambda axes: result.plot(ax=axes), plot)
     if as_json:
-        emit_json(found.to_dict() | written(plot=plot, **others))
-    elif hasattr(found, "print"):
+        emit_json(result.to_dict() | written(plot=plot, **others))
+    elif hasattr(result, "print"):
         from symderiv.foundation.terminal import terminal
 
-        found.print(terminal())
+        result.print(terminal())
     else:
-        sys.stdout.write(found.to_text())
+        sys.stdout.write(result.to_text())
     if not as_json:
         tell_written(plot, *others.values())
-    failure = found.failure() if failing and hasattr(found, "failure") else None
+    failure = result.failure() if failing and hasattr(result, "failure") else None
     if failure is not None:
         raise ToleranceError(failure)
 

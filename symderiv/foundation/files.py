@@ -148,12 +148,12 @@ def why_unread(path: Path, error: OSError | ValueError) -> str:
     return reason + (f"; did you mean {meant}?" if meant else "; check its name and its folder")
 
 
-def signature(found: os.stat_result) -> tuple[int, int, int, int]:
+def signature(status: os.stat_result) -> tuple[int, int, int, int]:
     """Return numbers that change if a file is replaced or its content changes."""
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def kind_of(found: os.stat_result) -> str:
+def kind_of(status: os.stat_result) -> str:
     """Return the kind of a file that is not regular; empty for a regular file."""
     kinds = {
         stat.S_IFDIR: "folder",
@@ -163,7 +163,7 @@ def kind_of(found: os.stat_result) -> str:
         stat.S_IFBLK: "device",
         stat.S_IFREG: "",
     }
-    return kinds.get(stat.S_IFMT(found.st_mode), "special file")
+    return kinds.get(stat.S_IFMT(status.st_mode), "special file")
 
 
 def remove_temporaries(path: Path, *, older_than: float = 0.0) -> None:

@@ -86,7 +86,7 @@ class PointRun(PiecewiseRun):
             rows = np.vstack([rows, result.results, result.last_state])
         largest, rng = np.max(np.abs(rows), axis=0), np.random.default_rng([seed, rows.shape[1]])
         change = size * largest * rng.standard_normal(largest.size)  # for slow scalars
-        begin, ends, found = (layout.packing("state").views(a) for a in (rows[0], largest, change))
+        begin, ends, moving = (layout.packing("state").views(a) for a in (rows[0], largest, change))
         vectors = layout.statement.vectors
         fixed = layout.packing("parameters").views(self.point.constants)
         names, nothing = layout.pair_names(vectors), np.zeros(layout.classes)
@@ -100,8 +100,8 @@ class PointRun(PiecewiseRun):
         moved = turned @ gram @ np.swapaxes(turned, 1, 2) - gram
         for i, row in enumerate(names):
             for j, name in enumerate(row):
-                if name in found:
-                    found[name][...] = moved[:, i, j]
+                if name in moving:
+                    moving[name][...] = moved[:, i, j]
         _, same = np.unique(rows, axis=1, return_inverse=True)
         same = same.ravel()
         change = (np.bincount(same, change) / np.bincount(same))[same]
@@ -124,18 +124,18 @@ class PointRun(PiecewiseRun):
             if square is not None:
                 before = lengths.get(each.family, 0.0)
                 lengths[each.family] = np.maximum(before, np.max(np.abs(square), axis=-1))
-        found = layout.packing("state").views(scales)
+        fields = layout.packing("state").views(scales)
         for a, b in layout.closed.moving:
             name = overlap_name((a, b))
             one, other = (
                 lengths.get(each.family, np.max(np.abs(state[name]), axis=-1)) for each in (a, b)
             )
-            found[name][...] = (np.sqrt(one) * np.sqrt(other))[:, None]
+            fields[name][...] = (np.sqrt(one) * np.sqrt(other))[:, None]
         for members in layout.scalars.values():
             names = [scalar_name(each) for each in members]
             largest = np.max([np.abs(state[name]) for name in names], axis=0)
             for name in names:
-                found[name][...] = largest
+                fields[name][...] = largest
         return scales
 
     def _begin(self) -> None:

@@ -338,16 +338,16 @@ class ControlSearch:
         )
         return low + (high - low) * end.x, float(np.max(np.abs(end.x - scaled)))
 
-    def slopes(self, found: ControlFound) -> np.ndarray:
+    def slopes(self, control: ControlFound) -> np.ndarray:
         """Return the mean of ∂H/∂u over each piece, with the Hamiltonian H, in units of the
         objective.
 
         To first order it is the relative change of the objective if the control moves through its
         whole range during the whole run.
         """
-        path = self.run(found.values)
+        path = self.run(control.values)
         gradient = self.objective.gradient(self.flow, path) / np.diff(self.edges)
-        scale = (self.bounds[1] - self.bounds[0]) * self.edges[-1] / found.objective
+        scale = (self.bounds[1] - self.bounds[0]) * self.edges[-1] / control.objective
         scaled: np.ndarray = gradient * scale
         return scaled
 

@@ -225,13 +225,13 @@ class Followed(ABC):
         self,
         run: Any,
         until: Event | None,
-        found: LocatedEvents,
+        events: LocatedEvents,
         run_at: Callable[[np.ndarray | None], Any],
     ) -> Any:
         """Return the run cut at the event ``until``, or with a warning if that does not happen."""
         if until is None:
             return run
-        last = found[until.name]
+        last = events[until.name]
         if math.isinf(last.time):
             said = f"{last.name} does not happen up to alpha = {run.alpha[-1]:g}"
             message = f"until: {said}; ask for a later end"

@@ -217,8 +217,8 @@ class Flow(PiecewiseRun):
         def errors(states: np.ndarray, constants: np.ndarray) -> np.ndarray:
             return self.errors_at(np.ascontiguousarray(states[0]), constants[0])[None]
 
-        found = self.further_of([self], result.results[None], errors)
-        return {name: each[0] for name, each in found.items()}
+        arrays = self.further_of([self], result.results[None], errors)
+        return {name: each[0] for name, each in arrays.items()}
 
     @classmethod
     def further_of(

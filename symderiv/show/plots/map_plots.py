@@ -23,7 +23,7 @@ _LIGHT = ("#dce9f5", "#fbe3d6", "#dff0e6", "#eadff2", "#f2ead9", "#e3f1fa", "#e6
 
 
 def map_axes(
-    found: StudyMap,
+    chart: StudyMap,
     ax: Axes | None,
     runs: bool = True,
     label: str | None = None,
@@ -31,45 +31,45 @@ def map_axes(
 ) -> Axes:
     """Draw a map into axes: kinds as areas, numbers as shades, boundaries, and runs as dots."""
     axes = new_axes(ax)
-    first, second = found.places
+    first, second = chart.places
     axes.set(xscale=_scale(second), yscale=_scale(first))
-    shown = found.filled()
-    words = found.quantity.words if label is None else label
-    if found.kinds:
-        _areas(axes, found, shown)
+    shown = chart.filled()
+    words = chart.quantity.words if label is None else label
+    if chart.kinds:
+        _areas(axes, chart, shown)
     else:
         finite = shown[np.isfinite(shown)]
-        mesh = draw_shades(axes, second, first, shown, finite, found.quantity.logarithmic)
+        mesh = draw_shades(axes, second, first, shown, finite, chart.quantity.logarithmic)
         axes.figure.colorbar(mesh, ax=axes, label=words)
-    lines = [found.boundaries()] if found.kinds else [found.boundaries(at) for at in levels]
+    lines = [chart.boundaries()] if chart.kinds else [chart.boundaries(at) for at in levels]
     for line in itertools.chain.from_iterable(lines):
         axes.plot(line[:, 1], line[:, 0], color="#222222", linewidth=1.3)
     if runs:
-        i, j = np.nonzero(found.tree.known)
+        i, j = np.nonzero(chart.tree.known)
         axes.plot(second[j], first[i], ".", color="#333333", markersize=1.2, alpha=0.6)
     axes.set(
-        xlabel=written(letter(found.keys[1])),
-        ylabel=written(letter(found.keys[0])),
+        xlabel=written(letter(chart.keys[1])),
+        ylabel=written(letter(chart.keys[0])),
         xlim=(second[0], second[-1]),
         ylim=(first[0], first[-1]),
     )
-    said = f"{found.runs} runs, {found.full_grid} on the full grid"
+    said = f"{chart.runs} runs, {chart.full_grid} on the full grid"
     axes.set_title(f"{words}: {said}", fontsize=9)
     return axes
 
 
-def _areas(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
+def _areas(axes: Axes, chart: StudyMap, shown: np.ndarray) -> None:
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
-    first, second = found.places
-    count = len(found.kinds)
+    first, second = chart.places
+    count = len(chart.kinds)
     colours = [_LIGHT[n % len(_LIGHT)] for n in range(count)]
     norm = BoundaryNorm(np.arange(count + 1) - 0.5, count)
     draw_cells(axes, second, first, shown, cmap=ListedColormap(colours), norm=norm)
     handles: list[Any] = [
         Patch(facecolor=colour, edgecolor="#888888", label=kind)
-        for kind, colour in zip(found.kinds, colours, strict=True)
+        for kind, colour in zip(chart.kinds, colours, strict=True)
     ]
     beside(axes, handles)
 

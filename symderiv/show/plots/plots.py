@@ -175,19 +175,19 @@ def drawn_mean(
     )
 
 
-def _mark_plateau(axis: Axes, found: SlowestStretch, colour: Any) -> None:
-    end = found.last if found.end is None else found.end
+def _mark_plateau(axis: Axes, stretch: SlowestStretch, colour: Any) -> None:
+    end = stretch.last if stretch.end is None else stretch.end
     axis.plot(
-        [found.begin, end],
-        [found.height] * 2,
+        [stretch.begin, end],
+        [stretch.height] * 2,
         color=colour,
         linewidth=9,
         alpha=0.22,
         solid_capstyle="butt",
         zorder=1,
     )
-    if found.end is not None:
-        axis.plot([end], [0.5 * found.height], marker="|", color=colour, markersize=15, zorder=4)
+    if stretch.end is not None:
+        axis.plot([end], [0.5 * stretch.height], marker="|", color=colour, markersize=15, zorder=4)
 
 
 def _legend(axis: Axes, cases: Sequence[StudyCase]) -> list[Any]:

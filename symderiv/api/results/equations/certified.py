@@ -421,7 +421,7 @@ def _growth(traced: TracedRates, end: float) -> float:
 def _record(
     run: Trajectory | SystemRun,
     traced: TracedRates,
-    found: EnclosedRun,
+    proved_run: EnclosedRun,
     gaps: Sequence[tuple[LocatedEvent, Any]],
 ) -> tuple[dict[str, Any], Claims]:
     from symderiv.enclosures.attraction import attraction
@@ -430,13 +430,13 @@ def _record(
     from symderiv.precision.balls.working import working_bits
 
     tape, names = traced.observables
-    with working_bits(found.bits):
-        regions = [found.region(n) for n in range(len(run.alpha))]
+    with working_bits(proved_run.bits):
+        regions = [proved_run.region(n) for n in range(len(run.alpha))]
         columns = _observed(tape, regions)
         crossings = [
             Crossing("undecided", reason=_no_level(run))
             if gap is None
-            else first_crossing(found, traced.rates, gap)
+            else first_crossing(proved_run, traced.rates, gap)
             for _, gap in gaps
         ]
         events = [
@@ -459,8 +459,8 @@ def _record(
 
         claims = Claims(
             tape,
-            departure_of(found, traced.rates, zip(run.events, events, strict=True)),
-            attraction(traced.rates, found.steps[-1].end),
+            departure_of(proved_run, traced.rates, zip(run.events, events, strict=True)),
+            attraction(traced.rates, proved_run.steps[-1].end),
         )
         record = {
             "alpha": [float(time) for time in run.alpha],
@@ -472,8 +472,8 @@ def _record(
             **_differences(run, traced, names, columns),
             "departure": claims.departure and shown(claims.departure, seen),
             "limit": claims.limit and _limit(claims.limit, seen),
-            "steps": len(found.steps),
-            "bits": found.bits,
+            "steps": len(proved_run.steps),
+            "bits": proved_run.bits,
             "warnings": [],
         }
         return record, claims

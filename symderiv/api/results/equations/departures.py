@@ -144,11 +144,11 @@ def told(departure: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _passed(found: PassedPoint, seen: Seen) -> dict[str, Any]:
+def _passed(passed: PassedPoint, seen: Seen) -> dict[str, Any]:
     return {
-        **seen(found.point),
-        "index": found.index,
-        "eigenvalues": [[float(x.real.mid()), float(x.imag.mid())] for x in found.eigenvalues],
-        "alpha": float(found.time),
-        "distance": float(found.distance),
+        **seen(passed.point),
+        "index": passed.index,
+        "eigenvalues": [[float(x.real.mid()), float(x.imag.mid())] for x in passed.eigenvalues],
+        "alpha": float(passed.time),
+        "distance": float(passed.distance),
     }

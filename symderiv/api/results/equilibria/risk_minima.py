@@ -116,12 +116,12 @@ def risk_minima_of(
     )
 
 
-def _error(risk: LabelledRisk, clean: float | None, found: RiskMinimum) -> float:
+def _error(risk: LabelledRisk, clean: float | None, minimum: RiskMinimum) -> float:
     """Return the generalisation error at a minimum; ``clean`` is E[t²] for the squared loss."""
     if clean is not None and isinstance(risk, SquaredRisk):
-        return 0.5 * (clean - 2.0 * risk.first * found.m + found.q)
-    size = (found.q * float(risk.weights @ risk.eigenvalues)) ** 0.5
-    return float(np.arccos(np.clip(found.m / size, -1.0, 1.0)) / np.pi)
+        return 0.5 * (clean - 2.0 * risk.first * minimum.m + minimum.q)
+    size = (minimum.q * float(risk.weights @ risk.eigenvalues)) ** 0.5
+    return float(np.arccos(np.clip(minimum.m / size, -1.0, 1.0)) / np.pi)
 
 
 def _best(risk: LabelledRisk, clean: float | None, alpha: float) -> float:

@@ -333,11 +333,11 @@ def proved(traced: TracedRates | None, state: np.ndarray, digits: int) -> Proof 
 def if_closed(traced: Callable[[], AnyTraced]) -> AnyTraced | None:
     """Return equations in exact numbers, or None if a mean has no closed form."""
     try:
-        found = traced()
-        _ = found.rates  # raises it
+        equations = traced()
+        _ = equations.rates  # raises it
     except NotYetError:
         return None
-    return found
+    return equations
 
 
 def told_of_point(point: Mapping[str, Any]) -> list[str]:

@@ -260,9 +260,9 @@ def _searched(flow: ControlledFlow, asked: _Asked, update: Tell) -> dict[str, An
 
 
 def _record(
-    asked: _Asked, search: ControlSearch, found: tuple[ControlFound, ControlFound, ControlFound]
+    asked: _Asked, search: ControlSearch, controls: tuple[ControlFound, ControlFound, ControlFound]
 ) -> dict[str, Any]:
-    best, *others = found
+    best, *others = controls
     slopes = search.slopes(best)
     low, high = search.bounds
     lower, upper = best.values <= low, best.values >= high
@@ -284,12 +284,12 @@ def _record(
     }
 
 
-def _listed(found: ControlFound) -> dict[str, Any]:
+def _listed(control: ControlFound) -> dict[str, Any]:
     return {
-        "values": found.values.tolist(),
-        "objective": found.objective,
-        "alpha": found.alpha.tolist(),
-        "errors": found.errors.tolist(),
+        "values": control.values.tolist(),
+        "objective": control.objective,
+        "alpha": control.alpha.tolist(),
+        "errors": control.errors.tolist(),
     }
 
 

@@ -112,24 +112,24 @@ _WORDS = {
 
 
 def bar_axes(
-    found: Forgetting,
+    forgetting: Forgetting,
     names: Sequence[str],
     label: str | Sequence[str] | None,
     ax: Axes | None,
 ) -> Axes:
     """Draw what :meth:`symderiv.storage.forgetting.Forgetting.plot` is asked for."""
-    data = found.to_xarray()
+    data = forgetting.to_xarray()
     for name in names:
         check_one_of("names", name, map(str, data.data_vars))
     asked = list(names) or ["begun", "learned", "final"]
     labels = [label] if isinstance(label, str) else list(label or ())
     axes = new_axes(ax)
-    places, width = np.arange(len(found.tasks)), 0.8 / len(asked)
+    places, width = np.arange(len(forgetting.tasks)), 0.8 / len(asked)
     for n, name in enumerate(asked):
         words = labels[n] if n < len(labels) else _WORDS.get(name, name)
         at = places + (n - 0.5 * (len(asked) - 1)) * width
         axes.bar(at, data[name].values, width, color=colour(n, len(asked)), label=words)
-    axes.set_xticks(places, [f"task {number + 1}" for number in found.tasks])
+    axes.set_xticks(places, [f"task {number + 1}" for number in forgetting.tasks])
     differences = set(asked) <= {"forgetting", "transfer"}
     axes.set_ylabel("difference of errors" if differences else r"generalisation error $\epsilon_g$")
     if data[asked].to_array().min() < 0:
