@@ -13,13 +13,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 
 from symderiv.cli.output import option, read_times
-from symderiv.keys.checked import Table
-from symderiv.keys.study_tables import RULE_KEYS, TABLES
+
+if TYPE_CHECKING:
+    from symderiv.keys.checked import Table
 
 _SOURCES: Final = Path(__file__).parents[1]
 _PLACEHOLDERS: Final = {
@@ -253,6 +263,8 @@ def of_rule(asked: inspect.Parameter) -> inspect.Parameter:
 
 def rule_keys() -> list[inspect.Parameter]:
     """Return an option for each key of a learning rule."""
+    from symderiv.keys.study_tables import RULE_KEYS, TABLES
+
     return [_parameter(TABLES[table], key) for table, keys in RULE_KEYS.items() for key in keys]
 
 

@@ -9,24 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.control.controlled_flow import ControlledFlow, ControlSteps, Path
-
-
-class Objective(Protocol):
-    """A positive number that depends on a run and is to be minimised."""
-
-    def value(self, flow: ControlledFlow, path: Path) -> float:
-        """Return the value of the objective; infinite if the run diverges."""
-        ...
-
-    def gradient(self, flow: ControlledFlow, path: Path) -> np.ndarray:
-        """Return the derivatives of the objective by the control in each piece."""
-        ...
 
 
 class FinalError(NamedTuple):
@@ -107,6 +95,10 @@ class TimeToError(NamedTuple):
         lengths = np.append(path.steps.lengths[:row], length)
         stages = np.concatenate([path.stages[:row], ended(length).stages])
         return Path(path.values, ControlSteps(lengths, path.steps.pieces[: row + 1]), stages)
+
+
+Objective = FinalError | IntegratedError | TimeToError
+"""A positive number that depends on a run and is to be minimised; infinite if the run diverges."""
 
 
 def _finite(flow: ControlledFlow, states: np.ndarray) -> np.ndarray:

@@ -16,7 +16,6 @@ from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.api.arguments.numbers import check_tolerance
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Part, Verbatim
-from symderiv.foundation.documents.latex_writer import align
 from symderiv.foundation.errors import InputError, NotYetError, check_one_of
 from symderiv.foundation.languages import LANGUAGES
 from symderiv.foundation.outputs import Output
@@ -323,6 +322,7 @@ def latex_fragment(
         InputError: an argument is not acceptable, or the notation does not suffice for this study.
     """
     from symderiv.api.results.equations.shown_equations import equations_of, named
+    from symderiv.foundation.documents.latex_writer import align
 
     check_one_of("numbering", numbering, ("all", "none", "rates"))
     check_one_of("notation", notation, NOTATIONS)
