@@ -3,6 +3,8 @@
 The zarr library writes and reads through :class:`SealedFiles`: files that it writes are put in
 place atomically and their digests noted; content that it reads comes from a function that has
 verified it. The library does not see files that the store does not know.
+
+One process writes a store at a time: :func:`sole_writer`.
 """
 
 from __future__ import annotations
