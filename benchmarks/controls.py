@@ -11,8 +11,7 @@ import numpy as np
 
 import symderiv as sd
 from symderiv.api.results.runs.protocols import controlled
-from symderiv.integrate.control.objectives import FinalError
-from symderiv.integrate.control.searches import ControlSearch
+from symderiv.integrate.control.searches import ControlSearch, FinalError
 
 _PIECES, _END, _REPEATS, _LIMIT = 1000, 100.0, 5, 8.0
 

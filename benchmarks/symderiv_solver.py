@@ -9,7 +9,7 @@ from symderiv_kernels.layout import LAYOUT
 
 from benchmarks.numpy_baseline import ErfProblem
 from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
-from symderiv.integrate.flows.layout_modes import modes_of_layout
+from symderiv.integrate.flows.study_flow import modes_of_layout
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of, split_flat
 from symderiv.storage.kernels import load_kernel
 

@@ -15,7 +15,7 @@ from symderiv.integrate.rules.solving import solve
 from symderiv.problem.initial import initial
 from symderiv.show.plots import features
 from symderiv.show.plots.claims import number
-from symderiv.show.plots.curves import Curve
+from symderiv.show.plots.features import Curve
 
 # Within this the plateau of one drawn teacher is expected at that of the averaged teacher.
 _DRAWN = 0.02

@@ -119,7 +119,7 @@ def _dataset(path: Path) -> xarray.Dataset:
         dataset = xarray.load_dataset(path, engine="zarr", consolidated=False)
     else:
         dataset = xarray.load_dataset(path, engine="h5netcdf")
-    runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(dataset)
+    runs: xarray.Dataset = drawing("symderiv.sweeps.many_runs").as_runs(dataset)
     return runs
 
 

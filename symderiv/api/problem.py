@@ -16,8 +16,7 @@ import numpy as np
 
 from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
 from symderiv.api.arguments.texts import saved_text, whole_text
-from symderiv.api.results.runs.grids import MapMade, SweepMade
-from symderiv.api.results.runs.run_asked import RunAsked
+from symderiv.api.results.runs.grids import MapMade, RunAsked, SweepMade
 from symderiv.foundation.errors import InputError, warn_caller
 from symderiv.foundation.named_arguments import taken, taking
 from symderiv.foundation.outputs import Output, as_output

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from symderiv.api.arguments.argument_names import naming_arguments
-from symderiv.api.results.runs.grids import MapMade, SweepMade
-from symderiv.api.results.runs.run_asked import RunAsked
+from symderiv.api.results.runs.grids import MapMade, RunAsked, SweepMade
 from symderiv.foundation.errors import InputError, check_one_of, check_whole, warn_caller
 from symderiv.foundation.named_arguments import public_methods, taken, taking
 from symderiv.foundation.progress import Progress, following, progress_bar

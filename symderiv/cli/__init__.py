@@ -6,6 +6,7 @@ every command imports what it needs when it runs.
 
 from __future__ import annotations
 
+import functools
 import gc
 import inspect
 import io
@@ -13,9 +14,11 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec
+
+from symderiv.foundation.errors import SymderivError
 
 if TYPE_CHECKING:
     import typer
@@ -165,17 +168,17 @@ def _fail(message: str, code: int) -> NoReturn:
 _COMMANDS = {
     "expect": ("expect", "how-to/gaussian-means"),
     "integral": ("expect", "how-to/gaussian-means"),
-    "check": ("check", "how-to/check-a-formula"),
+    "check": ("expect", "how-to/check-a-formula"),
     "derive": ("derive", "how-to/solver-modules"),
     "generate": ("derive", "how-to/solver-modules"),
-    "export": ("export", "how-to/export-c"),
+    "export": ("derive", "how-to/export-c"),
     "init": ("starting", "how-to/study-templates"),
     "cite": ("starting", "how-to/cite"),
     "schema": ("starting", "reference/study-file"),
     "solve": ("run", "reference/study-file"),
     "simulate": ("run", "reference/study-file"),
-    "study": ("study", "tutorials/01-first-curve"),
-    "sweep": ("sweep", "how-to/sweeps"),
+    "study": ("run", "tutorials/01-first-curve"),
+    "sweep": ("map", "how-to/sweeps"),
     "map": ("map", "how-to/phase-diagrams"),
     "linear": ("analyses", "how-to/linear-networks"),
     "plateau": ("analyses", "how-to/plateau"),
@@ -202,11 +205,6 @@ def _app_for(words: Sequence[str]) -> typer.Typer:
     return build_app(asked or tuple(_COMMANDS), overview=overview)
 
 
-def _markup() -> Literal["rich"] | None:
-    """Return the markup of help: none if tables of options would cut words."""
-    return "rich" if shutil.get_terminal_size().columns >= _TABLES else None
-
-
 # arguments of calls whose options have other names, with these names
 _TYPED = {
     "paper": "PAPER",
@@ -228,15 +226,14 @@ def build_app(names: Iterable[str] = tuple(_COMMANDS), *, overview: bool = False
     """
     import typer
 
-    from symderiv.cli.guard import guarded
-
     app = typer.Typer(
         name="symderiv",
         help="Derive the learning dynamics of two-layer networks and run fast, checked solvers.",
         no_args_is_help=True,
         add_completion=True,
         pretty_exceptions_enable=False,
-        rich_markup_mode=_markup(),
+        # tables of options would cut words on narrow terminals
+        rich_markup_mode="rich" if shutil.get_terminal_size().columns >= _TABLES else None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
@@ -271,5 +268,27 @@ def build_app(names: Iterable[str] = tuple(_COMMANDS), *, overview: bool = False
         getattr(command, "read_options", lambda: None)()
         if name in _WITH_FORMULAS:
             told["context_settings"] = {"ignore_unknown_options": True}
-        app.command(**told)(guarded(_TYPED)(command))
+        app.command(**told)(guarded(command))
     return app
+
+
+P = ParamSpec("P")
+
+
+def guarded(command: Callable[P, None]) -> Callable[P, None]:
+    """Return a command whose errors name options instead of arguments of the public call."""
+    # annotations are texts here; positional parameters are recognised by typer.Argument
+    known = {
+        name.rstrip("_"): f"--{name.rstrip('_').replace('_', '-')}"
+        for name, parameter in inspect.signature(command).parameters.items()
+        if "typer.Argument" not in str(parameter.annotation)
+    } | _TYPED
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except SymderivError as error:
+            raise error.renamed(known.get(error.argument or "", error.argument)) from None
+
+    return wrapped

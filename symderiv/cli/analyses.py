@@ -10,10 +10,8 @@ import typer
 
 import symderiv
 from symderiv.cli.called import calling
-from symderiv.cli.grouped import Drawn, grouped
-from symderiv.cli.options import option
-from symderiv.cli.output import StudyFile, bars, shown
-from symderiv.cli.typed_study import Set
+from symderiv.cli.grouped import Drawn, Set, grouped
+from symderiv.cli.output import StudyFile, bars, option, shown
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 

@@ -13,10 +13,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from symderiv.cli.figures import read_times
-from symderiv.cli.options import option
+import typer
+
+from symderiv.cli.output import option, read_times
+
+if TYPE_CHECKING:
+    from symderiv.keys.checked import Table
 
 _SOURCES: Final = Path(__file__).parents[1]
 _PLACEHOLDERS: Final = {
@@ -100,8 +113,6 @@ def calling(
                 for one in options
             ]
             if calls[0].takes_rule:
-                from symderiv.cli.rule_options import of_rule, rule_keys
-
                 asked = [of_rule(one) if one.name == "study" else one for one in asked]
                 asked += rule_keys()
             own_options = [each for name, each in own.items() if name != "asked"]
@@ -238,3 +249,35 @@ def _words(docstring: str) -> dict[str, str]:
         shown = plain[0].upper() + plain[1:] if word else plain
         help_of |= dict.fromkeys(names.split(", "), shown)
     return help_of
+
+
+_RULE = "Learning rule"
+
+
+def of_rule(asked: inspect.Parameter) -> inspect.Parameter:
+    """Return an option moved into the help's group of options of the learning rule."""
+    kind, shown = get_args(asked.annotation)
+    shown.rich_help_panel = _RULE
+    return asked.replace(annotation=Annotated[kind, shown])
+
+
+def rule_keys() -> list[inspect.Parameter]:
+    """Return an option for each key of a learning rule."""
+    from symderiv.keys.study_tables import RULE_KEYS, TABLES
+
+    return [_parameter(TABLES[table], key) for table, keys in RULE_KEYS.items() for key in keys]
+
+
+def _parameter(table: type[Table], name: str) -> inspect.Parameter:
+    """Return the option of a key, with the one of its types that text can express."""
+    asked = get_type_hints(table)[name]
+    kinds = [kind for kind in (bool, int, float) if kind in (asked, *get_args(asked))]
+    option = typer.Option(
+        f"--{name.replace('_', '-')}",
+        metavar="/".join(get_args(asked)) if get_origin(asked) is Literal else None,
+        help=f"{table.RECORDS[name].words.replace('``', '')}.",
+        show_default=False,
+        rich_help_panel=_RULE,
+    )
+    kind: Any = Annotated[(kinds[0] if kinds else str) | None, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)

@@ -1,4 +1,4 @@
-"""The commands that return formulas or code: ``derive`` and ``generate``."""
+"""The commands that return formulas or code: ``derive``, ``generate`` and ``export``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 from symderiv.cli.called import calling
-from symderiv.cli.options import option
 from symderiv.cli.output import (
     Force,
     Json,
     emit_json,
+    option,
     shown,
     status,
     tell_written,
@@ -20,6 +22,7 @@ from symderiv.cli.output import (
     written,
 )
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.languages import LANGUAGES
 
 
 class Format(StrEnum):
@@ -35,6 +38,12 @@ _ENDINGS = {Format.text: "txt", Format.latex: "tex", Format.html: "html", Format
 _FORMATS = {ending: format for format, ending in _ENDINGS.items()}
 
 
+_Output = Annotated[
+    Path | None,
+    option("--output", "File to write.", "FILE", short="-o", show_default="the terminal"),
+]
+
+
 @calling("api/deriving:derive")
 def derive(
     format: Annotated[
@@ -45,10 +54,7 @@ def derive(
             show_default="by the ending of --output, otherwise text",
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        option("--output", "File to write.", "FILE", short="-o", show_default="the terminal"),
-    ] = None,
+    output: _Output = None,
     force: Force = False,
     json_: Json = False,
     **asked: Any,
@@ -116,3 +122,34 @@ def generate(
         write_text(module.to_source(), None)
     else:
         shown(module, json_)
+
+
+@calling(
+    "api/deriving:export",
+    "api/deriving:derive",
+    "api/problem:Problem.export",
+    "api/results/equations/exports:latex_fragment",
+    read={"equations": lambda text: text.split(",")},
+)
+def export(
+    study: Annotated[
+        Path | None,
+        typer.Argument(metavar="[STUDY.toml]", help="Study file; or give --activation."),
+    ] = None,
+    to: Annotated[str, option("--to", f"One of {', '.join(LANGUAGES)}.", "LANGUAGE")] = "python",
+    output: _Output = None,
+    json_: Json = False,
+    **asked: Any,
+) -> None:
+    """Write the right-hand side and the error of a study as source in another language.
+
+    Example:  symderiv export study.toml --to c -o dynamics.c
+    """
+    with status(f"Exporting to {to}", quiet=json_):
+        from symderiv.api.deriving import export as exported
+
+        source = exported(to, study=study, output=None if str(output) == "-" else output, **asked)
+    if json_:
+        emit_json(source.to_dict())
+    else:
+        write_text(source.to_text(), None)

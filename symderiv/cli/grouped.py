@@ -1,4 +1,4 @@
-"""Options that several commands share, grouped as records.
+"""Options that several commands share, grouped as records, and how long runs stop and resume.
 
 If a parameter of a command is such a record, a dataclass of options, the command has an option for
 each of its fields in that place.
@@ -8,21 +8,138 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
-from symderiv.cli.figures import PlotOption, plot_output
-from symderiv.cli.output import Force, Json, StudyFile, bars, notice, shown, status
-from symderiv.cli.resumable import CheckpointEvery, Fresh, checkpoint_beside
-from symderiv.cli.typed_study import End, Set, stated_problem
+from symderiv.cli.output import (
+    Force,
+    Json,
+    PlotOption,
+    StudyFile,
+    bars,
+    notice,
+    option,
+    plot_output,
+    shown,
+    status,
+)
+from symderiv.foundation.errors import StoppedError, SymderivError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from symderiv.api.problem import Problem
     from symderiv.foundation.outputs import Output
     from symderiv.storage.checkpoint import Checkpoint
+
+Result = TypeVar("Result")
+
+CheckpointEvery = Annotated[
+    float,
+    option(
+        "--checkpoint-every",
+        "Seconds between checkpoints, kept beside the output as FILE.checkpoint. After a kill "
+        "or Ctrl-C the same command continues from there to the same numbers.",
+        "SECONDS",
+        min=0.0,
+    ),
+]
+
+Fresh = Annotated[bool, option("--fresh", "Start over, without the checkpoint of an earlier run.")]
+
+
+def tell(message: str) -> None:
+    """Print a line on standard error, even with --json."""
+    print(f"symderiv: {message}", file=sys.stderr)
+
+
+def checkpoint_beside(target: Path, every: float, fresh: bool) -> Checkpoint:
+    """Return the checkpoint of an output file."""
+    from symderiv.storage.checkpoint import Checkpoint, checkpoint_path
+
+    return Checkpoint(checkpoint_path(target), every=every, fresh=fresh, notice=tell)
+
+
+@contextmanager
+def resumable(has_state: Callable[[], bool]) -> Iterator[None]:
+    """Let SIGTERM end the run as Ctrl-C does; the error says how to continue.
+
+    Args:
+        has_state: a function that says whether the run can be continued.
+    """
+    received = int(signal.SIGINT)
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        nonlocal received
+        received = number
+        raise KeyboardInterrupt
+
+    listens = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    )
+    if listens:
+        signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise StoppedError(f"interrupted; {_how_to_go_on(has_state())}", received) from None
+    except StoppedError as error:
+        raise StoppedError(f"{error}; {_how_to_go_on(has_state())}", error.signal) from None
+    finally:
+        if listens:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _how_to_go_on(has_state: bool) -> str:
+    command = shlex.join(["symderiv", *(word for word in sys.argv[1:] if word != "--fresh")])
+    how = "resume with" if has_state else "there is no checkpoint; start again with"
+    return f"{how}: {command}"
+
+
+def write_result(checkpoint: Checkpoint, write: Callable[[], Result]) -> Result:
+    """Write a result; if the disk is full, keep the run's checkpoint."""
+    try:
+        return write()
+    except SymderivError as error:
+        if checkpoint.write(quiet=True):
+            raise type(error)(
+                f"{error}; the computed part is stored in {checkpoint.path}, and the same "
+                "command continues from there"
+            ) from None
+        raise
+
+
+Set = Annotated[
+    list[str] | None,
+    option(
+        "--set",
+        "Replace a value of the study: --set learning_rate=0.3, or training.learning_rate=0.3; "
+        "repeatable. A key that is set is not swept.",
+        "KEY=VALUE",
+    ),
+]
+End = Annotated[
+    float | None,
+    option("--end", "Replace the time α at which equations and simulation end.", "A"),
+]
+
+
+def stated_problem(
+    study: Path, changes: list[str] | None, end: float | None = None, *, timed: bool = True
+) -> Problem:
+    """Return the problem of a study file with other values; ``timed`` requires an end."""
+    from symderiv.api.arguments.argument_names import typed_changes
+    from symderiv.api.problem import Problem
+
+    return Problem.from_toml(study, timed=timed, changes=typed_changes(changes or (), end))
+
 
 Command = Callable[..., None]
 

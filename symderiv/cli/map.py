@@ -1,4 +1,4 @@
-"""The command ``map``: a quantity of a run over two keys, refined where it changes."""
+"""The commands of many runs: ``sweep``, and ``map``, refined where a quantity changes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from symderiv.cli.called import calling
-from symderiv.cli.figures import PlotOption, plot_output
-from symderiv.cli.grouped import LongRun, grouped
-from symderiv.cli.options import option
-from symderiv.cli.output import StudyFile, bars, shown
-from symderiv.cli.resumable import resumable, write_result
+from symderiv.cli.grouped import LongRun, grouped, resumable, tell, write_result
+from symderiv.cli.output import Json, PlotOption, StudyFile, bars, option, plot_output, shown
 from symderiv.foundation.outputs import Output, check_apart
 
 
@@ -74,3 +71,40 @@ def map(
             write_result(checkpoint, lambda: study_map.save(file))
     checkpoint.remove()
     shown(study_map, run.json_, plot=figure, output=file)
+
+
+@calling(
+    "api/swept:swept",
+    "api/problem:Problem.sweep",
+    "api/results/runs/grids:SweepMade",
+    placeholders={
+        "over": "KEY=V1,V2,…",
+        "output": "STORE",
+        "scheduler": "ADDRESS",
+        "workers": "N",
+        "page": "FILE.html",
+        "netcdf": "FILE.nc",
+    },
+)
+def sweep(
+    study: StudyFile,
+    json_: Json = False,
+    **asked: Any,
+) -> None:
+    """Solve a grid of studies and keep it in one store, whose points are not computed again.
+
+    If it is stopped, the same command continues.
+
+    Example:  symderiv sweep examples/two-units.toml --over training.learning_rate=0.1:0.4:4
+    """
+    from symderiv.api.problem import Problem
+    from symderiv.api.swept import swept
+
+    with resumable(lambda: True):
+        result = swept(
+            Problem.from_toml(study, timed=False),
+            **asked,
+            progress=bars(json_),
+            notice=tell,
+        )
+    shown(result, json_)

@@ -1,4 +1,4 @@
-"""Output that commands share: JSON, files, and progress on standard error."""
+"""Options and output that commands share: JSON, files, figures, progress on standard error."""
 
 from __future__ import annotations
 
@@ -10,11 +10,28 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from symderiv.cli.options import option
-from symderiv.foundation.errors import ToleranceError
+from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.foundation.outputs import Output
 from symderiv.foundation.progress import progress_bar
 from symderiv.foundation.showing import json_text
+
+
+def option(
+    name: str, help: str, metavar: str | None = None, *, short: str = "", **more: Any
+) -> typer.models.OptionInfo:
+    """Return an option of a command.
+
+    Args:
+        name: the name as it is typed, with its hyphens.
+        help: its help text.
+        metavar: the placeholder of its value; its type when left out.
+        short: a second name.
+        more: further arguments of ``typer.Option``.
+    """
+    names = (name, short) if short else (name,)
+    info: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=help, **more)
+    return info
+
 
 Json = Annotated[
     bool, option("--json", "Print one JSON object and nothing else on standard output.")
@@ -38,7 +55,7 @@ def emit_json(value: dict[str, Any], output: Output | None = None) -> None:
 
 
 def shown(
-    found: Any,
+    result: Any,
     as_json: bool,
     *,
     plot: Output | None = None,
@@ -48,7 +65,7 @@ def shown(
     """Print a result, draw it if asked, and fail if the result failed.
 
     Args:
-        found: The result of a public call.
+        result: The result of a public call.
         as_json: Print its ``to_dict()`` on one line.
         plot: The file of the figure.
         failing: Raise an error if ``failure()`` of the result gives one.
@@ -60,18 +77,18 @@ def shown(
     if plot is not None:
         from symderiv.show.plots.plots import save_drawn
 
-        save_drawn(lambda axes: found.plot(ax=axes), plot)
+        save_drawn(lambda axes: result.plot(ax=axes), plot)
     if as_json:
-        emit_json(found.to_dict() | written(plot=plot, **others))
-    elif hasattr(found, "print"):
+        emit_json(result.to_dict() | written(plot=plot, **others))
+    elif hasattr(result, "print"):
         from symderiv.foundation.terminal import terminal
 
-        found.print(terminal())
+        result.print(terminal())
     else:
-        sys.stdout.write(found.to_text())
+        sys.stdout.write(result.to_text())
     if not as_json:
         tell_written(plot, *others.values())
-    failure = found.failure() if failing and hasattr(found, "failure") else None
+    failure = result.failure() if failing and hasattr(result, "failure") else None
     if failure is not None:
         raise ToleranceError(failure)
 
@@ -120,3 +137,37 @@ def notice(*, quiet: bool) -> Callable[[str], None] | None:
     if quiet:
         return None
     return lambda message: print(f"symderiv: {message}", file=sys.stderr)
+
+
+PlotOption = Annotated[
+    Path | None, option("--plot", "Also draw a figure (.svg, .png or .pdf).", "FIG")
+]
+
+
+def plot_output(
+    plot: Path | None, *, inputs: Iterable[Path] = (), force: bool = False
+) -> Output | None:
+    """Return the output of ``--plot``; refuse an invalid one before anything is computed.
+
+    Raises:
+        InputError: nothing may be written there, or its ending is not that of a figure.
+    """
+    from symderiv.show.plots.figure_files import figure_output
+
+    if plot is None:
+        return None
+    return figure_output(plot, inputs=inputs, force=force, name="--plot")
+
+
+def read_times(text: str) -> list[float]:
+    """Return the numbers in the text of ``--alpha``.
+
+    Raises:
+        InputError: the text is not numbers separated by commas.
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"{text!r}: must be numbers separated by commas", argument="alpha") from (
+            None
+        )

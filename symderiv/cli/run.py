@@ -1,4 +1,4 @@
-"""The commands that run one study: ``solve`` and ``simulate``."""
+"""The commands that run one study: ``solve``, ``simulate`` and ``study``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from symderiv.cli.figures import PlotOption, plot_output
-from symderiv.cli.grouped import LongRun, TypedStudy, grouped
-from symderiv.cli.options import option
-from symderiv.cli.output import shown
-from symderiv.cli.resumable import resumable, write_result
+from symderiv.cli.grouped import LongRun, TypedStudy, grouped, resumable, write_result
+from symderiv.cli.output import PlotOption, option, plot_output, shown
 from symderiv.foundation.errors import StoppedError
 from symderiv.foundation.outputs import Output, check_apart
 
@@ -26,13 +23,13 @@ if TYPE_CHECKING:
 class RunRequests:
     """The options that ask more of a run than its order parameters."""
 
-    sensitivity: Annotated[
+    sensitivities: Annotated[
         list[str] | None,
         option(
             "--sensitivity", "Differentiate by this number of the study; may be repeated.", "KEY"
         ),
     ] = None
-    event: Annotated[
+    events: Annotated[
         list[str] | None,
         option("--event", "Find when this condition first holds; may be repeated.", "CONDITION"),
     ] = None
@@ -60,14 +57,8 @@ class RunRequests:
         proof = None
         if self.certify is not None:
             proof = Output(self.certify, "json", inputs=problem.files, force=run.force)
-        return {
-            "sensitivities": self.sensitivity or (),
-            "events": self.event or (),
-            "until": self.until,
-            "certify": proof,
-            "radius": self.radius,
-            "digits": self.digits,
-        }
+        asked = {name: value for name, value in vars(self).items() if value is not None}
+        return {**asked, "certify": proof}
 
 
 @grouped
@@ -161,3 +152,29 @@ def _run(
             where = checkpoint.problem or f"the computed part is in {target.path}"
             raise StoppedError(f"{how}; {where}", checkpoint.signal or 2)
         checkpoint.remove()
+
+
+@grouped
+def study(
+    stated: TypedStudy,
+    thorough: Annotated[
+        bool, option("--thorough", "Simulate as far as the equations are integrated.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        option("--output", "Results directory.", "DIR", short="-o", show_default="STUDY-results"),
+    ] = None,
+    *,
+    run: LongRun,
+) -> None:
+    """Derive, solve, simulate, compare, plot and report a study, with its sweep.
+
+    Example:  symderiv study examples/power-law-plateau.toml --output results
+    """
+    problem = stated.problem()
+    directory = output or Path(f"{stated.study.stem}-results")
+    with resumable(lambda: any(directory.glob("*.checkpoint"))):
+        result = problem.study(
+            directory, thorough=thorough, force=run.force, checkpoints=run.checkpoint, **run.told
+        )
+    shown(result, run.json_)

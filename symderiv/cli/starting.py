@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from symderiv.cli.options import option
 from symderiv.cli.output import (
     Force,
     Json,
     emit_json,
+    option,
     tell_written,
     text_output,
     write_text,

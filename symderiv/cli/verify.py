@@ -11,8 +11,7 @@ import typer
 
 from symderiv.cli.called import calling
 from symderiv.cli.grouped import grouped
-from symderiv.cli.options import option
-from symderiv.cli.output import Force, Json, bars, shown, text_output, write_text
+from symderiv.cli.output import Force, Json, bars, option, shown, text_output, write_text
 from symderiv.foundation.errors import InputError
 
 FAILED: Final = 1

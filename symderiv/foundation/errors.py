@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, Self
 
@@ -149,6 +150,21 @@ class RunWarning(UserWarning):
 
     The result is there and says the same in its ``warnings``.
     """
+
+
+@contextmanager
+def errors_about(argument: str, *only: str) -> Iterator[None]:
+    """Turn input errors about anything, or about some arguments only, into errors about another.
+
+    Args:
+        argument: the name under which the caller gave what is wrong.
+        only: the names of arguments that are replaced; all when left out.
+    """
+    try:
+        yield
+    except InputError as error:
+        replaced = not only or error.argument in only
+        raise error.renamed(argument if replaced else error.argument) from None
 
 
 def check_one_of(argument: str, value: str, known: Iterable[str]) -> None:

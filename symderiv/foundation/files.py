@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
@@ -34,6 +34,21 @@ MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.E
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EINVAL})
 
 
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn errors of the system into one line on the path that cannot be written.
+
+    Raises:
+        SymderivError: the disk or another part of the machine is at fault.
+        InputError: the path is.
+    """
+    try:
+        yield
+    except OSError as error:
+        kind = SymderivError if error.errno in MACHINE else InputError
+        raise kind(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
 def write_whole(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
     """Replace the file in one step, so that a reader, a crash or a full disk never sees half of it.
 
@@ -48,11 +63,8 @@ def write_whole(path: Path, content: Content, replaceable: Replaceable | None = 
         InputError: the folder is not writable, or the existing file must stay.
         SymderivError: anything else, such as a full disk; the old file, if any, is as it was.
     """
-    try:
+    with writing(path):
         replace_file(path, content, replaceable)
-    except OSError as error:
-        kind = SymderivError if error.errno in MACHINE else InputError
-        raise kind(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def replace_file(path: Path, content: Content, replaceable: Replaceable | None = None) -> None:
@@ -136,12 +148,12 @@ def why_unread(path: Path, error: OSError | ValueError) -> str:
     return reason + (f"; did you mean {meant}?" if meant else "; check its name and its folder")
 
 
-def signature(found: os.stat_result) -> tuple[int, int, int, int]:
+def signature(status: os.stat_result) -> tuple[int, int, int, int]:
     """Return numbers that change if a file is replaced or its content changes."""
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def kind_of(found: os.stat_result) -> str:
+def kind_of(status: os.stat_result) -> str:
     """Return the kind of a file that is not regular; empty for a regular file."""
     kinds = {
         stat.S_IFDIR: "folder",
@@ -151,7 +163,7 @@ def kind_of(found: os.stat_result) -> str:
         stat.S_IFBLK: "device",
         stat.S_IFREG: "",
     }
-    return kinds.get(stat.S_IFMT(found.st_mode), "special file")
+    return kinds.get(stat.S_IFMT(status.st_mode), "special file")
 
 
 def remove_temporaries(path: Path, *, older_than: float = 0.0) -> None:

@@ -45,10 +45,10 @@ def public(function: Called) -> Called:
     @functools.wraps(function)
     def called(*values: Any, **named: Any) -> Any:
         shown = called.__dict__.get("__signature__")
-        if shown is not None and not (
-            _takes_more(shown) or named.keys() <= shown.parameters.keys()
-        ):
-            raise _explained(called, values, named, "")
+        if shown is not None and not named.keys() <= shown.parameters.keys():
+            kinds = {each.kind for each in shown.parameters.values()}
+            if inspect.Parameter.VAR_KEYWORD not in kinds:
+                raise _explained(called, values, named, "")
         for name, value in _given(called, values, named):
             if (wrong := _of_another_type(called, name, value, certain=True)) is not None:
                 raise wrong
@@ -119,11 +119,6 @@ def taken(record: type[Record], given: dict[str, Any]) -> Record:
     """Make a record from those arguments that are its fields, and remove them from ``given``."""
     names = inspect.signature(record).parameters.keys() & given.keys()
     return record(**{name: given.pop(name) for name in names})
-
-
-def _takes_more(signature: inspect.Signature) -> bool:
-    """Return whether a call takes names that its signature does not show."""
-    return any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
 
 
 def _bound(function: Callable[..., Any], values: tuple[Any, ...], named: dict[str, Any]) -> bool:

@@ -262,9 +262,9 @@ def _refusal(path: Path, error: OSError | ValueError) -> InputError:
     return InputError(f"{path}: {getattr(error, 'strerror', None) or 'is not a path'}")
 
 
-def _same(path: Path, found: os.stat_result | None) -> bool:
+def _same(path: Path, status: os.stat_result | None) -> bool:
     try:
-        return found is not None and os.path.samestat(os.stat(path), found)
+        return status is not None and os.path.samestat(os.stat(path), status)
     except (OSError, ValueError):
         return False
 
@@ -278,8 +278,8 @@ def _check_special(path: Path) -> None:
     _check_kind(path, status)
 
 
-def _check_kind(path: Path, found: os.stat_result) -> None:
-    kind = kind_of(found)
+def _check_kind(path: Path, status: os.stat_result) -> None:
+    kind = kind_of(status)
     if kind == "folder":
         raise InputError(f"{path}: is a folder; give the name of a file")
     if kind:

@@ -7,7 +7,7 @@ fields with the names of their axes. No other code knows where in a vector a fie
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -120,9 +120,27 @@ class Packing:
             place[...] = value
         return vector
 
+    # The fields of a layout and their packing, which the runs of a sweep share, by sizes and by the
+    # identity of the fields; these are kept, so that no others get it.
 
-# The fields of a layout and their packing, which the runs of a sweep share, by sizes and by the
-# identity of the fields; these are kept, so that no others get it.
+    def directions(self) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]:
+        """Yield name, index and unit direction of every entry; symmetric ones change together."""
+        for name, shape in self.shapes.items():
+            for index in np.ndindex(shape):
+                direction = np.zeros(self.size)
+                view = self.views(direction)[name]
+                view[index] = 1.0
+                if is_symmetric(name):
+                    view[(index[1], index[0], *index[2:])] = 1.0
+                yield name, index, direction
+
+    def coordinates(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield place and unit direction of every entry, of two symmetric ones the first."""
+        for place, (name, index, direction) in enumerate(self.directions()):
+            if not is_symmetric(name) or index[0] <= index[1]:
+                yield place, direction
+
+
 _KNOWN: dict[Hashable, tuple[Any, Packing]] = {}
 _MOST_KNOWN = 64
 

@@ -16,6 +16,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -85,10 +86,6 @@ def _json(content: bytes, inside: int = 1) -> _Frame:
     return body + b', "seal": "' + _TAG, b'"' + b"}" * inside + b"\n", b""
 
 
-def _zarr(content: bytes) -> _Frame:
-    return _json(content, inside=2)
-
-
 def _zip(content: bytes) -> _Frame:
     comment = struct.pack("<H", len(_TAG) + _DIGITS) + _TAG
     assert content[-_END_OF_ZIP:].startswith(b"PK\5\6"), "a zip archive with a comment"
@@ -105,7 +102,7 @@ def _png(content: bytes) -> _Frame:
 
 _FRAMES: Final[dict[str, Callable[[bytes], _Frame]]] = {
     "json": _json,
-    "zarr.json": _zarr,
+    "zarr.json": partial(_json, inside=2),
     "npz": _zip,
     "png": _png,
 }

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.sweeps.layout import SweepLayout
-from symderiv.sweeps.run_grid import PointsTold, RunGrid
+from symderiv.sweeps.run_grid import PointsTold, RunGrid, SweepLayout
 
 if TYPE_CHECKING:
     from symderiv.integrate.ensemble import Chunk
@@ -92,17 +91,17 @@ def compute(
     return result
 
 
-def _fill(result: BoxResult, places: np.ndarray, found: Chunk) -> None:
+def _fill(result: BoxResult, places: np.ndarray, chunk: Chunk) -> None:
     """Store the runs that have ended; the status comes last, so that an interrupt is harmless."""
-    ended = np.flatnonzero(found.status != INTERRUPTED)
+    ended = np.flatnonzero(chunk.status != INTERRUPTED)
     places = places[ended]
     arrays = result.arrays
-    for name, values in found.arrays.items():
+    for name, values in chunk.arrays.items():
         if name in SCALARS:
             arrays[name][places] = values[ended]
         else:
             put(arrays, name, places, values[ended])
-    status = [str(text) for text in found.status[ended]]
+    status = [str(text) for text in chunk.status[ended]]
     for place, text in zip(places, status, strict=True):
         result.errors.pop(int(place), None)
         if text.startswith(FAILED):

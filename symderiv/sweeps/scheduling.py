@@ -28,8 +28,7 @@ import numpy as np
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.foundation.progress import DetailedTask, Tell
 from symderiv.sweeps.box_results import BoxResult, compute
-from symderiv.sweeps.layout import Box, SweepLayout
-from symderiv.sweeps.run_grid import PointsTold, RunGrid
+from symderiv.sweeps.run_grid import Box, PointsTold, RunGrid, SweepLayout
 
 #: Number of points from which on a sweep uses several processes by default.
 LARGE = 50_000

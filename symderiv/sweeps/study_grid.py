@@ -28,9 +28,8 @@ from symderiv.keys.toml_text import short_text, to_toml
 from symderiv.problem.key_names import study_key
 from symderiv.problem.study import Study
 from symderiv.storage.checkpoint import identity
-from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
-from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
+from symderiv.sweeps.swept_keys import Axis, PointArrays, axes_of_lists, is_whole, lists_of
 
 #: Keys that neither a check nor a cached property of a study relates to another key.
 QUICK = tuple(f"{table}.{name}" for table, name, record in all_records() if record.quick)
@@ -303,7 +302,7 @@ class SweptStudy:
         """The text of the study file without [sweep]."""
         return without_sweep(self.study).text
 
-    def alone(self) -> SweptStudy:
+    def without_sweep(self) -> SweptStudy:
         """Return the study without [sweep]."""
         return SweptStudy(without_sweep(self.study))
 

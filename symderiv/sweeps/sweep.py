@@ -18,10 +18,9 @@ from symderiv.foundation.progress import DetailedTask, Progress, Tell, progress_
 from symderiv.problem.study import Study
 from symderiv.sweeps.box_results import NOT_YET, BoxResult
 from symderiv.sweeps.files.manifest import DamagedError, is_store, read_manifest
+from symderiv.sweeps.files.sealed_files import sole_writer
 from symderiv.sweeps.files.store import Store
-from symderiv.sweeps.files.store_lock import sole_writer
-from symderiv.sweeps.layout import Box, layout_of
-from symderiv.sweeps.run_grid import RunGrid, Swept
+from symderiv.sweeps.run_grid import Box, RunGrid, Swept, layout_of
 from symderiv.sweeps.scheduling import Job, Workplace
 from symderiv.sweeps.study_grid import SweptStudy
 from symderiv.sweeps.sweep_result import Sweep
@@ -122,7 +121,7 @@ def _store(
             notice(f"{path}: zarr.json or its copy was changed or removed; both are written again")
         values = with_values_of(manifest, swept, over)
         # keys in the order of the store, not in that of [sweep]
-        grid = swept.alone().grid(values, tell)
+        grid = swept.without_sweep().grid(values, tell)
     except InputError:
         if not force:
             raise

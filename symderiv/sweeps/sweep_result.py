@@ -95,7 +95,7 @@ class Sweep(ManyRuns):
             InputError: the store is damaged; also when an array is read, of which a part is not as
                 the sweep wrote it.
         """
-        from symderiv.sweeps.dataset_accessor import as_runs
+        from symderiv.sweeps.many_runs import as_runs
 
         return as_runs(Store.at(Path(self.output)).dataset())
 

@@ -17,9 +17,8 @@ from symderiv.foundation.showing import plain
 from symderiv.integrate.ensemble import Chunk
 from symderiv.storage.checkpoint import identity_of_text
 from symderiv.sweeps.box_results import SCALARS
-from symderiv.sweeps.point_arrays import PointArrays
 from symderiv.sweeps.run_grid import PointsTold, RunGrid
-from symderiv.sweeps.swept_keys import Axis, axes_of_lists, is_whole, lists_of
+from symderiv.sweeps.swept_keys import Axis, PointArrays, axes_of_lists, is_whole, lists_of
 from symderiv.system.stated_system import StatedSystem
 from symderiv.system.system_ensembles import Wanted, integrate_points, point_or_error
 from symderiv.system.system_files import read_system, system_text
@@ -99,7 +98,7 @@ class SweptSystem:
         system = json.loads(system_text(self.system))
         return json.dumps({"format": _FORMAT, "version": 1, "system": system, **self.tables})
 
-    def alone(self) -> SweptSystem:
+    def without_sweep(self) -> SweptSystem:
         """Return the system itself: it has no values of its own to sweep over."""
         return self
 

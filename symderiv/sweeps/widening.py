@@ -17,8 +17,7 @@ from symderiv.foundation.showing import plain
 from symderiv.sweeps.box_results import BoxResult, empty, put
 from symderiv.sweeps.files.manifest import DamagedError, Manifest
 from symderiv.sweeps.files.store import Store
-from symderiv.sweeps.layout import Box, SweepLayout
-from symderiv.sweeps.run_grid import RunGrid, Swept, tables_of
+from symderiv.sweeps.run_grid import Box, RunGrid, SweepLayout, Swept, tables_of
 
 _OTHERWISE = "choose another output, or replace it with --force (force=True)"
 _KEPT_BOXES = 4

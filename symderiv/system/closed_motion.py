@@ -161,17 +161,17 @@ class Closed:
         """The largest variance, modulus of a mean, and modulus of a scalar among the arguments of
         means by quadrature; empty without such means.
         """
-        found: dict[str, list[sp.Expr]] = {"variance": [], "mean": [], "scalar": []}
+        calls: dict[str, list[sp.Expr]] = {"variance": [], "mean": [], "scalar": []}
         for call in set().union(*(each.atoms(AppliedUndef) for each in self._expressions)):
             size = self.means.fields_of(str(call.func))
             if size is None:
                 continue
             triangle = size * (size + 1) // 2
             pairs = zip(upper_triangle(size), call.args, strict=False)
-            found["variance"] += [each for (i, j), each in pairs if i == j]
-            found["mean"] += map(sp.Abs, call.args[triangle : triangle + size])
-            found["scalar"] += map(sp.Abs, call.args[triangle + size :])
-        largest = {name: sorted(set(values), key=str) for name, values in found.items() if values}
+            calls["variance"] += [each for (i, j), each in pairs if i == j]
+            calls["mean"] += map(sp.Abs, call.args[triangle : triangle + size])
+            calls["scalar"] += map(sp.Abs, call.args[triangle + size :])
+        largest = {name: sorted(set(values), key=str) for name, values in calls.items() if values}
         # unevaluated: comparing the arguments takes long
         return {name: sp.Max(*values, evaluate=False) for name, values in largest.items()}
 
@@ -227,9 +227,9 @@ def closed(equations: StatedEquations) -> Closed:
     parts += [(value, f"average({value})") for value in equations.averages.values()]
     law, expressions = equations.law, tuple(expression for expression, _ in parts)
     asked = _Asked(law, tuple(line for _, line in parts))
-    found, covariances, means = _taken(expressions, law.told(expressions), asked)
+    lowered, covariances, means = _taken(expressions, law.told(expressions), asked)
     law.know_covariances(covariances)
-    in_order = iter(found)
+    in_order = iter(lowered)
 
     def taken(keys: Iterable[Key]) -> dict[Key, sp.Expr]:
         return {key: next(in_order) for key in keys}
@@ -265,12 +265,12 @@ def _taken(
     """
     means = SlotMeans()
     averages = Averages(asked.law, means)
-    found = [averages.lowered(*each) for each in zip(expressions, asked.lines, strict=True)]
+    lowered = [averages.lowered(*each) for each in zip(expressions, asked.lines, strict=True)]
     try:
         _ = means.all_functions, means.constants  # chooses the rules of quadrature
     except NotYetError as error:
         raise NotClosed(f"means without closed form cannot be computed: {error}") from error
-    return found, asked.law.covariances_in(found), means
+    return lowered, asked.law.covariances_in(lowered), means
 
 
 class _Writer:

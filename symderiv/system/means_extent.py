@@ -65,8 +65,8 @@ class RunOfMeans:
     def outside(self) -> np.ndarray:
         """Indices of the times at which some mean exceeds the range of its stated error."""
         beyond = np.zeros(self.alpha.size, bool)
-        for name, found in self.extents.items():
-            beyond |= found > _ALLOWED[name][1]
+        for name, sizes in self.extents.items():
+            beyond |= sizes > _ALLOWED[name][1]
         return np.flatnonzero(beyond)
 
     @cached_property
@@ -120,7 +120,7 @@ class RunOfMeans:
             limits = ", ".join(
                 f"{_ALLOWED[name][0]} {_ALLOWED[name][1]:g}" for name in self.extents
             )
-            largest = {name: float(np.max(found)) for name, found in self.extents.items()}
+            largest = {name: float(np.max(sizes)) for name, sizes in self.extents.items()}
             past = [n for n, size in largest.items() if size > _ALLOWED[n][1]]
             reached = ", ".join(f"{name} {largest[name]:.3g}" for name in past)
             tail = f"where rates may be off by {self.changed:.1e}, by a much finer rule"

@@ -8,8 +8,7 @@ classes where there are several. Slow scalars have the name and shape of their d
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -80,7 +79,8 @@ class Layout:
                 continue
             component = inputs.model.build(Path()).single()
             apart = basis is not None and not _share_eigenspaces(basis, inputs.model)
-            if first and (apart or not _same_weights(component.weight, weight)):
+            alike = component.weight.shape == weight.shape and np.allclose(component.weight, weight)
+            if first and (apart or not alike):
                 raise NotClosed(
                     f"the covariances of {first} and {inputs.name} have no eigenspaces in common: "
                     "their products generate new overlaps without end",
@@ -107,7 +107,10 @@ class Layout:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of all overlaps and scalars that the equations need, in order."""
-        return (*(name for name in self.pairs if self._needed(name)), *self.scalars)
+        return (
+            *(name for name in self.pairs if self._holds(name, self.closed.needed)),
+            *self.scalars,
+        )
 
     @cached_property
     def pairs(self) -> tuple[str, ...]:
@@ -119,9 +122,6 @@ class Layout:
     def all_names(self) -> tuple[str, ...]:
         """Names that a state may have: overlaps, scalars, and families whose vectors are given."""
         return (*self.pairs, *self.scalars, *self.families)
-
-    def _needed(self, name: str) -> bool:
-        return any(pair in self.closed.needed for _, pair in self._places(name))
 
     def _holds(self, name: str, pairs: frozenset[tuple[SlowVector, SlowVector]]) -> bool:
         return any(pair in pairs for _, pair in self._places(name))
@@ -377,13 +377,41 @@ class Layout:
             if all(f"{each}.{family}" in given for each in (*whole, family)):
                 whole.append(family)
         members = [vector for family in whole for vector in self.families[family]]
-        pairs = [[overlap_name(self.closed.ordered(a, b)) for a in members] for b in members]
-        if members and first_outside(np.moveaxis(_values_of(pairs, values), -1, 0)) is not None:
+        if members and first_outside(self.gram(members, values)) is not None:
             raise InputError(
                 f"no vectors have these overlaps of {', '.join(whole)} (the matrix of all of them "
                 "is not positive semi-definite)",
                 argument="initial",
             )
+
+    def pair_names(self, vectors: Sequence[SlowVector]) -> list[list[str]]:
+        """Return the fields of the overlaps of V vectors, (V, V)."""
+        return [[overlap_name(self.closed.ordered(a, b)) for b in vectors] for a in vectors]
+
+    def gram(self, vectors: Sequence[SlowVector], fields: Mapping[str, Any]) -> np.ndarray:
+        """Return the overlaps of V vectors in every eigenspace, (L, V, V), from the fields."""
+        rows = [[fields[name] for name in row] for row in self.pair_names(vectors)]
+        return np.moveaxis(np.reshape(rows, (len(rows), len(rows), self.classes)), -1, 0)
+
+    def fields(self, states: np.ndarray, constants: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the fields of states and constants, as views."""
+        packings = self.packing("parameters"), self.packing("state")
+        return {**packings[0].views(constants), **packings[1].views(states)}
+
+    def entries(self, shown: Iterable[str]) -> list[tuple[str, int]]:
+        """Return the entries of order parameters, with their places in state and constants.
+
+        Args:
+            shown: the names of the order parameters. Constants are counted on from the state.
+        """
+        state, constants = self.packing("state").size, self.packing("parameters").size
+        places = np.arange(float(state + constants))
+        entries = []
+        for name, array in self.unpacked(places[:state], places[state:], shown).items():
+            for index in np.ndindex(array.shape):
+                label = f"[{','.join(str(n + 1) for n in index)}]" if index else ""
+                entries.append((name + label, int(array[index])))
+        return entries
 
     def class_bounds(self, dimension: int) -> list[int]:
         """Return the boundaries of the eigenspaces among N coordinates."""
@@ -434,16 +462,6 @@ def named(given: Any) -> dict[str, Any]:
     return dict(given)
 
 
-@contextmanager
-def at_state() -> Iterator[None]:
-    """Turn errors about an initial state into errors about the argument ``state``."""
-    try:
-        yield
-    except InputError as error:
-        name = "state" if error.argument == "initial" else error.argument
-        raise error.renamed(name) from None
-
-
 def _real(value: Any, argument: str) -> np.ndarray:
     """Return numbers as an array of doubles."""
     try:
@@ -460,18 +478,10 @@ def _fits(array: np.ndarray, shape: tuple[int, ...]) -> bool:
     return flat or array.squeeze().shape == tuple(n for n in shape if n != 1)
 
 
-def _values_of(pairs: list[list[str]], values: Mapping[str, Any]) -> np.ndarray:
-    return np.array([[values[name] for name in row] for row in pairs])
-
-
 def _share_eigenspaces(one: Any, other: Any) -> bool:
     """Return whether two input models share their eigenspaces in the same order."""
     ordered = "spectrum", "power-law"
     return bool(one == other or (one.model in ordered and other.model in ordered))
-
-
-def _same_weights(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.shape == other.shape and bool(np.allclose(one, other))
 
 
 def _unknown(name: str, known: Iterable[str], what: str) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from time import process_time
 
 import numpy as np
@@ -86,17 +86,12 @@ class PointRun(PiecewiseRun):
             rows = np.vstack([rows, result.results, result.last_state])
         largest, rng = np.max(np.abs(rows), axis=0), np.random.default_rng([seed, rows.shape[1]])
         change = size * largest * rng.standard_normal(largest.size)  # for slow scalars
-        begin, ends, found = (layout.packing("state").views(a) for a in (rows[0], largest, change))
+        begin, ends, moving = (layout.packing("state").views(a) for a in (rows[0], largest, change))
         vectors = layout.statement.vectors
         fixed = layout.packing("parameters").views(self.point.constants)
-        names = [[overlap_name(layout.closed.ordered(a, b)) for b in vectors] for a in vectors]
-        still = np.zeros(layout.classes)
-        gram, most = (
-            np.moveaxis(
-                np.array([[known.get(n, fixed.get(n, still)) for n in row] for row in names]), 2, 0
-            )
-            for known in (begin, ends)
-        )
+        names, nothing = layout.pair_names(vectors), np.zeros(layout.classes)
+        none = dict.fromkeys(chain(*names), nothing)
+        gram, most = (layout.gram(vectors, none | fixed | known) for known in (begin, ends))
         lengths = np.sqrt(np.abs(np.diagonal(most, axis1=1, axis2=2)))
         parts = size * lengths[:, :, None] * rng.standard_normal(gram.shape)
         parts *= np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)[:, None]
@@ -105,8 +100,8 @@ class PointRun(PiecewiseRun):
         moved = turned @ gram @ np.swapaxes(turned, 1, 2) - gram
         for i, row in enumerate(names):
             for j, name in enumerate(row):
-                if name in found:
-                    found[name][...] = moved[:, i, j]
+                if name in moving:
+                    moving[name][...] = moved[:, i, j]
         _, same = np.unique(rows, axis=1, return_inverse=True)
         same = same.ravel()
         change = (np.bincount(same, change) / np.bincount(same))[same]
@@ -122,25 +117,25 @@ class PointRun(PiecewiseRun):
         """
         layout, scales = self.point.solver.layout, np.zeros_like(rows)
         state = layout.packing("state").views(rows)
-        known = {**layout.packing("parameters").views(self.point.constants), **state}
+        known = layout.fields(rows, self.point.constants)
         lengths: dict[str, np.ndarray] = {}
         for each in layout.statement.vectors:
             square = known.get(overlap_name((each, each)))
             if square is not None:
                 before = lengths.get(each.family, 0.0)
                 lengths[each.family] = np.maximum(before, np.max(np.abs(square), axis=-1))
-        found = layout.packing("state").views(scales)
+        fields = layout.packing("state").views(scales)
         for a, b in layout.closed.moving:
             name = overlap_name((a, b))
             one, other = (
                 lengths.get(each.family, np.max(np.abs(state[name]), axis=-1)) for each in (a, b)
             )
-            found[name][...] = (np.sqrt(one) * np.sqrt(other))[:, None]
+            fields[name][...] = (np.sqrt(one) * np.sqrt(other))[:, None]
         for members in layout.scalars.values():
             names = [scalar_name(each) for each in members]
             largest = np.max([np.abs(state[name]) for name in names], axis=0)
             for name in names:
-                found[name][...] = largest
+                fields[name][...] = largest
         return scales
 
     def _begin(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError, warn_caller
+from symderiv.foundation.errors import InputError, errors_about, warn_caller
 from symderiv.foundation.named_arguments import public_methods
 from symderiv.foundation.progress import following
 from symderiv.statement.language import Language
@@ -16,10 +16,10 @@ from symderiv.statement.language import Language
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from symderiv.system.system_equations import SystemEquations
     from symderiv.system.system_plateau import SystemPlateau
     from symderiv.system.system_runs import Solver, SystemRates
     from symderiv.system.system_sgd import SystemSimulation
-    from symderiv.system.told import SystemEquations
 
 _TOLERANCE = 1e-9  # the default of runs
 
@@ -109,14 +109,14 @@ class StatedSystem(Language):
     @property
     def equations(self) -> SystemEquations:
         """The derived equations; a notebook shows them typeset, ``to_latex()`` returns LaTeX."""
-        from symderiv.system.told import SystemEquations
+        from symderiv.system.system_equations import SystemEquations
 
         return SystemEquations(self.solver)
 
     @property
     def conditions(self) -> list[str]:
         """The assumptions of the limit N → ∞ for this system, one sentence each."""
-        from symderiv.system.told import conditions_of
+        from symderiv.system.system_equations import conditions_of
 
         return conditions_of(self.solver.closed)
 
@@ -145,9 +145,8 @@ class StatedSystem(Language):
             NotYetError: A mean by quadrature would take too many points.
         """
         from symderiv.system.means_extent import means_at
-        from symderiv.system.named_states import at_state
 
-        with at_state():
+        with errors_about("state", "initial"):
             rates = self.solver.rates(state, parameters)
         for message in means_at(self.solver, state, parameters).beyond(_TOLERANCE):
             warn_caller(message)
@@ -214,10 +213,9 @@ class StatedSystem(Language):
         Raises:
             NotYetError: A mean has no closed form.
         """
-        from symderiv.system.named_states import at_state
         from symderiv.system.system_products import precise_rates
 
-        with at_state():
+        with errors_about("state", "initial"):
             return precise_rates(self.solver, state, parameters, digits)
 
     @following("looking for the plateau")

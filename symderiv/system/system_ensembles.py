@@ -135,7 +135,7 @@ def _integrated(
 
 
 def _curves(
-    runs: Sequence[PointRun], wanted: Wanted, found: LaneResults
+    runs: Sequence[PointRun], wanted: Wanted, lanes: LaneResults
 ) -> Iterator[dict[str, np.ndarray]]:
     """Yield the order parameters and observables of each run, by name."""
     solver = runs[0].point.solver
@@ -147,10 +147,10 @@ def _curves(
             from symderiv.integrate.ensemble.lane_observables import averages  # compiles
 
             sizes = solver.layout.sizes
-            together[name] = averages(module, (1,), sizes, found.states, constants, found.reached)
+            together[name] = averages(module, (1,), sizes, lanes.states, constants, lanes.reached)
     alone = [name for name in solver.closed.observables if name not in together]
     for place, run in enumerate(runs):
-        states, reached = found.runs[place].results, found.runs[place].reached
+        states, reached = lanes.runs[place].results, lanes.runs[place].reached
         alpha = wanted.alpha[:reached]
         names = solver.layout.shown(run.point.given)
         held = run.course.held(alpha) if alone else constants[place]

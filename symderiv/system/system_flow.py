@@ -19,7 +19,6 @@ from symderiv.analysis.fixed_points.exchanged_flow import (
 )
 from symderiv.foundation.errors import NotYetError
 from symderiv.system.closed_motion import overlap_name, scalar_name
-from symderiv.system.symmetries import drawn_state, rates_of
 from symderiv.system.system_runs import Solver
 
 Floats = npt.NDArray[np.float64]
@@ -256,18 +255,11 @@ class SystemFlow(ExchangedFlow):
         return alike
 
     def grams(self, values: Floats, constants: Floats | None = None) -> Iterator[Floats]:
-        layout, closed = self.solver.layout, self.solver.closed
-        vectors = layout.statement.vectors
-        fields = {
-            **layout.packing("parameters").views(
-                self.constants if constants is None else constants
-            ),
-            **layout.packing("state").views(self.state(values)),
-        }
-        names = [[overlap_name(closed.ordered(a, b)) for b in vectors] for a in vectors]
-        if all(name in fields for row in names for name in row):
-            for k in range(layout.classes):
-                yield np.array([[float(fields[name][k]) for name in row] for row in names])
+        layout, vectors = self.solver.layout, self.solver.layout.statement.vectors
+        known = self.constants if constants is None else constants
+        fields = layout.fields(self.state(values), known)
+        if fields.keys() >= {name for row in layout.pair_names(vectors) for name in row}:
+            yield from layout.gram(vectors, fields)
 
     def alike(self, values: Floats) -> str:
         """Return, in words, the members of families whose exchange leaves a state invariant."""
@@ -300,3 +292,39 @@ def _held_places(solver: Solver) -> dict[int, float | None]:
                     value = float(a is b) if constraint.kind == "orthonormal" else None
                     held[slices[overlap_name(closed.ordered(a, b))].start] = value
     return held
+
+
+def rates_of(solver: Solver, constants: Floats, state: Floats) -> Floats:
+    """Return the rates of a packed state."""
+    rates = np.empty_like(state)
+    solver.right_hand_side(0.0, state, solver.layout.sizes, constants, rates)
+    return rates
+
+
+def drawn_state(
+    solver: Solver, constants: Floats, drawn: np.random.Generator, scale: float = 0.8
+) -> Floats:
+    """Return a state of random vectors of about this length beside the fixed ones."""
+    layout, closed = solver.layout, solver.closed
+    vectors = layout.statement.vectors
+    fixed = [v for v in vectors if (v, v) not in closed.moving]
+    given = layout.packing("parameters").views(constants)
+    packing = layout.packing("state")
+    state = drawn.uniform(0.3, 0.9, packing.size)
+    views = packing.views(state)
+    length = len(fixed) + len(vectors) + 2
+    for k in range(layout.classes):
+        gram = np.array(
+            [[float(given[overlap_name(closed.ordered(a, b))][k]) for b in fixed] for a in fixed]
+        ).reshape(len(fixed), len(fixed))
+        values, basis = np.linalg.eigh(gram)
+        roots = basis * np.sqrt(np.maximum(values, 0.0))
+        place = {
+            v: np.pad(root, (0, length - len(fixed))) for v, root in zip(fixed, roots, strict=True)
+        }
+        for v in vectors:
+            if v not in place:
+                place[v] = drawn.normal(size=length) * scale / np.sqrt(length)
+        for a, b in closed.moving:
+            views[overlap_name((a, b))][k] = place[a] @ place[b]
+    return state

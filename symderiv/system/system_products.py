@@ -95,10 +95,7 @@ def precise_rates(
     procedure = program.procedure("right_hand_side")
     assert procedure is not None
     state, constants = layout.packed(given, parameters)
-    values = {
-        **layout.packing("state").views(state),
-        **layout.packing("parameters").views(constants),
-    }
+    values = layout.fields(state, constants)
     context = mpmath.MPContext()
     context.dps = digits + 15
     module = precise_module(program)

@@ -363,16 +363,7 @@ def _components_of(
 def gram_of(solver: Solver, state: np.ndarray, constants: np.ndarray) -> np.ndarray:
     """Return the overlaps of all vectors in every eigenspace, shape (L, V, V)."""
     layout = solver.layout
-    fields = {
-        **layout.packing("parameters").views(constants),
-        **layout.packing("state").views(state),
-    }
-    vectors = layout.statement.vectors
-    result = np.zeros((layout.classes, len(vectors), len(vectors)))
-    for i, a in enumerate(vectors):
-        for j in range(i, len(vectors)):
-            result[:, i, j] = result[:, j, i] = fields[overlap_name((a, vectors[j]))]
-    return result
+    return layout.gram(layout.statement.vectors, layout.fields(state, constants))
 
 
 def measured(solver: Solver, space: Space, chain: MarkovChain) -> np.ndarray:

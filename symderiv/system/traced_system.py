@@ -86,7 +86,7 @@ class TracedSystem(TracedRates):
         solver, operations = self.flow.point.solver, Operations()
         moving = {self._flat(place): n for n, place in enumerate(self.moving) if place != TIME}
         names = []
-        for name, place in self._entries:
+        for name, place in solver.layout.entries(self.shown):
             here = ("state", moving[place]) if place in moving else ("number", self._exact[place])
             operations.outputs.append(operations.place(here))
             names.append(name)
@@ -126,21 +126,6 @@ class TracedSystem(TracedRates):
             if one in largest and other in largest:
                 scales[name] = (largest[one] * largest[other]).sqrt()
         return {entry: scales[names[entry]] for entry in order_parameters}
-
-    @cached_property
-    def _entries(self) -> list[tuple[str, int]]:
-        """The names of the entries of shown order parameters, with their places in the state
-        followed by the constants.
-        """
-        state, constants = self.vectors.begin.size, self.vectors.constants.size
-        places = np.arange(float(state + constants))
-        found = self.flow.point.solver.layout.unpacked(places[:state], places[state:], self.shown)
-        entries = []
-        for name, array in found.items():
-            for index in np.ndindex(array.shape):
-                label = f"[{','.join(str(n + 1) for n in index)}]" if index else ""
-                entries.append((name + label, int(array[index])))
-        return entries
 
     @cached_property
     def _exact(self) -> list[Any]:

@@ -23,7 +23,7 @@ from unit.sweeps.conftest import STUDY
 from symderiv.api.opening import open_file
 from symderiv.foundation.errors import SymderivError
 from symderiv.problem.study import parse_study
-from symderiv.sweeps import layout, study_grid
+from symderiv.sweeps import run_grid, study_grid
 from symderiv.sweeps.sweep import run_sweep
 from symderiv.sweeps.sweep_result import Sweep
 
@@ -158,7 +158,7 @@ def damaged_stores(
     study = parse_study(STUDY)
     with (
         mock.patch.object(study_grid, "integrate_chunk", lambda points, **_: integrated(points)),
-        mock.patch.object(layout, "_PARTS", 4),
+        mock.patch.object(run_grid, "_PARTS", 4),
     ):
         whole, other, store = (folder / f"{name}.zarr" for name in ("whole", "other", "s"))
         right = numbers(run_sweep(study, OVER, whole))

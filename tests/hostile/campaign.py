@@ -57,7 +57,7 @@ def warm_up() -> None:
     from symderiv.integrate.rules.solving import solve
     from symderiv.problem.study import parse_study
     from symderiv.show.pages import job  # noqa: F401
-    from symderiv.show.plots.analysis_plots import linear_plots  # noqa: F401
+    from symderiv.show.plots.analysis_plots import run_plots  # noqa: F401
     from symderiv.storage.kernels import load_kernel
 
     # an installed package has byte code: what a call imports first is not compiled in every call

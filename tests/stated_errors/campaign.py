@@ -17,8 +17,7 @@ from stated_errors.long_double import LONG, NoReferenceError, long_results
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.ensemble import integrate_chunk
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.rounding import shaken
-from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.study_flow import Flow, shaken
 from symderiv.integrate.rules.solving import flow_of, solve
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of

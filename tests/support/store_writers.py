@@ -11,7 +11,7 @@ from support.quick_integrations import integrated
 
 from symderiv.foundation.errors import InputError
 from symderiv.problem.study import parse_study
-from symderiv.sweeps import layout, study_grid
+from symderiv.sweeps import run_grid, study_grid
 from symderiv.sweeps.sweep import run_sweep
 
 
@@ -29,7 +29,7 @@ def writes_at_once(
     """
     with (
         mock.patch.object(study_grid, "integrate_chunk", lambda points, **_: integrated(points)),
-        mock.patch.object(layout, "_PARTS", 4),
+        mock.patch.object(run_grid, "_PARTS", 4),
     ):
         for over in turns:
             together.wait(60)

@@ -24,10 +24,7 @@ from benchmarks.import_arrows import (
 
 # Names of modules that stand twice: a command and the module it asks.
 FACES = {
-    "check": {"cli", "symderiv_ledger"},
     "starting": {"cli", "api"},
-    "study": {"cli", "problem"},
-    "sweep": {"cli", "sweeps"},
     "verify": {"cli", "symderiv_ledger"},
 }
 HEAVY = {"sympy", "numba", "scipy", "numpy", "matplotlib", "xarray", "pandas", "flint", "mpmath"}

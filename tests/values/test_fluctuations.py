@@ -11,8 +11,12 @@ from scipy.special import erf
 
 import symderiv as sd
 from symderiv.foundation.errors import NotYetError, RunWarning
-from symderiv.integrate.fluctuations.first_times import distance_of_widths, normal_points
-from symderiv.integrate.fluctuations.gaussian_run import GaussianMotion, gaussian_run
+from symderiv.integrate.fluctuations.gaussian_run import (
+    GaussianMotion,
+    distance_of_widths,
+    gaussian_run,
+    normal_points,
+)
 from symderiv.integrate.fluctuations.step_points import PointRule
 from symderiv.statement.averaged_step import Reading, SlowState
 from symderiv.statement.step_covariance import StepMoments, StepVariation

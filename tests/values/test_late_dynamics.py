@@ -17,7 +17,7 @@ from symderiv.analysis.late.perfect_equations import tidied
 from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation.errors import InputError
 from symderiv.inputs.spectra import power_law
-from symderiv.integrate.flows.study_flow import flat_parameters
+from symderiv.integrate.flows.study_flow import flat_constants
 from symderiv.problem.state import State, split_flat
 from symderiv.problem.study import parse_study
 from symderiv.storage.kernels import load_kernel
@@ -54,7 +54,7 @@ class Full:
             '[data]\nmodel = "isotropic"\ndimension = 100\n'
             f'[training]\nlearning_rate = {eta}\norder = "{order}"\n[time]\nend = 1.0\n'
         )
-        self.parameters = flat_parameters(study, self.state)
+        self.parameters = flat_constants([study], [self.state])[0]
         self.sizes = np.array([units, units, self.L])
         self.kernel = load_kernel(activation)
         self.right_hand_side = self.kernel.right_hand_side_for(units, units)

@@ -12,8 +12,12 @@ from scipy.optimize import brentq, minimize
 
 import symderiv as sd
 from symderiv.api.results.runs.protocols import controlled
-from symderiv.integrate.control.objectives import FinalError, IntegratedError, TimeToError
-from symderiv.integrate.control.searches import ControlSearch
+from symderiv.integrate.control.searches import (
+    ControlSearch,
+    FinalError,
+    IntegratedError,
+    TimeToError,
+)
 
 NOISE, END = 0.5, 6.0
 

@@ -11,8 +11,7 @@ from scipy.optimize import curve_fit, minimize
 
 import symderiv as sd
 from symderiv.api.results.runs.protocols import on_a_line
-from symderiv.integrate.control.objectives import FinalError, IntegratedError
-from symderiv.integrate.control.searches import ControlSearch
+from symderiv.integrate.control.searches import ControlSearch, FinalError, IntegratedError
 from symderiv.system.system_following import steered
 from symderiv.system.varied_system import VariedSystem
 

@@ -19,7 +19,7 @@ from symderiv_ledger.papers.paper_run import arithmetic as arithmetic_of
 
 from symderiv.api.questions.expectation import Question, answered, matrix_text
 from symderiv.api.questions.law import LawOfFields, read_expression, read_law
-from symderiv.api.questions.means import INTEGRALS, asked_integral
+from symderiv.api.questions.means import INTEGRALS, asked_integral, matrix_texts
 from symderiv.formula.exact_entries import FIRST_FIELDS, without_floats
 from symderiv.formula.pasted import build_formula, read_pasted
 from symderiv.foundation.documents.document import Formula, Part
@@ -30,6 +30,7 @@ from symderiv.foundation.errors import (
     InputError,
     NotYetError,
     ShapeError,
+    errors_about,
 )
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
@@ -130,7 +131,7 @@ class FormulaCheck(Shown):
             "formula": str(formula),
             "formula_latex": sp.latex(formula),
             "definitions": {name: str(value) for name, value in self.definitions.items()},
-            "covariance": _texts(self.what.law.covariance),
+            "covariance": matrix_texts(self.what.law.covariance),
             "symbolic_identity": outcome.identical,
             "points": [
                 {"kind": kind, "holds": good, "total": total}
@@ -397,10 +398,8 @@ def _read(what: Any, activation: Any, activations: Any, covariance: Any) -> _Wha
         law = read_law(covariance)
         if law.covariance.rows > MAX_FIELDS:
             raise ShapeError(f"has more than {MAX_FIELDS} rows", argument="covariance")
-    try:
+    with errors_about("what"):
         function, fields = read_expression(what, law.covariance.rows)
-    except InputError as error:
-        raise error.renamed("what") from None
     return _What(function, fields, law, FIRST_FIELDS, f"E[{function}]")
 
 
@@ -426,13 +425,9 @@ def _shown(comparison: FormulaComparison | None) -> dict[str, Any] | None:
         return None
     return {
         "kind": comparison.point.kind,
-        "covariance": _texts(comparison.point.covariance),
+        "covariance": matrix_texts(comparison.point.covariance),
         "formula": comparison.formula,
         "expectation": comparison.expectation,
         "relative_error": comparison.relative_error,
         "reason": comparison.reason,
     }
-
-
-def _texts(matrix: sp.MatrixBase) -> list[list[str]]:
-    return [[str(entry) for entry in matrix.row(i)] for i in range(matrix.rows)]

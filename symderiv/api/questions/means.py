@@ -71,7 +71,7 @@ def mean(
     zero = ["0"] * law.covariance.rows
     echo = {
         "formula": str(function),
-        "covariance": _texts(law.covariance),
+        "covariance": matrix_texts(law.covariance),
         "mean": zero if law.mean is None else [str(entry) for entry in law.mean],
     }
     return answered(Question(function, fields, law, digits, echo))
@@ -236,7 +236,7 @@ def _integral(
         "formula": f"E[{formula}], {', '.join(definitions)}",
         "integral": which,
         "activations": [text for _, text in per_slot],
-        "covariance": _texts(law.covariance),
+        "covariance": matrix_texts(law.covariance),
     }
     return Question(function, fields, law, digits, echo)
 
@@ -258,5 +258,6 @@ def _digits(value: Any) -> int:
     return number
 
 
-def _texts(matrix: sp.MatrixBase) -> list[list[str]]:
+def matrix_texts(matrix: sp.MatrixBase) -> list[list[str]]:
+    """Return the entries of a matrix as texts, row by row."""
     return [[str(matrix[i, j]) for j in range(matrix.cols)] for i in range(matrix.rows)]

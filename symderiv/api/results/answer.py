@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from symderiv.foundation.documents.document import Node, Verbatim
+from symderiv.foundation.documents.document import Node, Part, Verbatim
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.showing import Shown, Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+#: Names and values.
+Rows = list[tuple[str, object]]
 
 
 class Answer(Shown):
@@ -23,6 +27,8 @@ class Answer(Shown):
     _title = "Answer"
     #: Keys of the record that are shown first.
     _first: Sequence[str] = ()
+    #: How a warning of the record is shown.
+    _warned = "warning: {}"
 
     def __init__(self, record: Mapping[str, Any], shown: Node | str | None = None) -> None:
         """Keep a record.
@@ -53,12 +59,20 @@ class Answer(Shown):
         return dict(self._record)
 
     def _document(self) -> Node:
-        return self._shown or self._summary()
+        summary, tables = self._summary(), self._tables()
+        return self._shown or (Part("", [summary, *tables]) if tables else summary)
+
+    def _tables(self) -> Sequence[Node]:
+        """Return what is shown below the summary."""
+        return ()
 
     def _summary(self) -> Summary:
-        rows = [(name, _short(self._record[name])) for name in self._first if name in self._record]
-        notes = [f"warning: {warning}" for warning in self._record.get("warnings") or ()]
-        return Summary(self._title, rows, notes)
+        notes = [self._warned.format(each) for each in self._record.get("warnings") or ()]
+        return Summary(self._title, self._rows(), notes)
+
+    def _rows(self) -> Rows:
+        """Return the rows of the summary."""
+        return [(name, _short(self._record[name])) for name in self._first if name in self._record]
 
 
 #: Times (n,), curves (n,) by label, and the window of a power law or None.
@@ -86,7 +100,7 @@ class DrawnAnswer(Answer):
         Raises:
             InputError: there is no curve to draw.
         """
-        return drawn("analysis_plots.linear_plots.linear_axes", *self._curves(), ax)
+        return drawn("analysis_plots.run_plots.linear_axes", *self._curves(), ax)
 
     def __getstate__(self) -> dict[str, Any]:
         try:

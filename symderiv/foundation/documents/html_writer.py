@@ -68,9 +68,9 @@ def with_indices(sentence: str) -> str:
     return _POWER.sub(lambda m: f"<sup>{m[1] or m[2]}</sup>", safe)
 
 
-def _subscript(found: re.Match[str]) -> str:
-    index = found[2] or found[3]
-    return f"{found[1]}<sub>{GREEK.get(chr(92) + index, index)}</sub>"
+def _subscript(match: re.Match[str]) -> str:
+    index = match[2] or match[3]
+    return f"{match[1]}<sub>{GREEK.get(chr(92) + index, index)}</sub>"
 
 
 def plain_cell(cell: str) -> str:

@@ -176,17 +176,14 @@ class _FormulaReader:
         if token.startswith("\\"):
             return self._command(token)
         if token.isspace():
-            return self._product_space(before)
+            # one space for those between factors, which TeX ignores but readers need
+            return " " if before and not before[-1].endswith((" ", "(")) else ""
         if token == "'":
             return "′"
         if token in _SPACED:
             unary = not before or before[-1].rstrip().endswith(("(", "[", "=", "{", "⟨"))
             return token if token in "+-" and unary else _SPACED[token]
         return token
-
-    def _product_space(self, before: list[str]) -> str:
-        """Return one space for the spaces between factors, which TeX ignores but readers need."""
-        return " " if before and not before[-1].endswith((" ", "(")) else ""
 
     def _command(self, token: str) -> str:
         if token in (r"\frac", r"\dfrac", r"\tfrac"):
@@ -207,7 +204,8 @@ class _FormulaReader:
             base = self.argument()
             return base[:1] + _ACCENTS[token] + base[1:]
         if token in (r"\overset", r"\underset", r"\stackrel"):
-            return self._swap(self.argument(), self.argument())
+            over = self.argument().strip()
+            return f"{self.argument()}[{over}]"
         if token in (r"\underbrace", r"\overbrace"):
             return self.argument()
         if token in _TRANSPARENT:
@@ -215,9 +213,6 @@ class _FormulaReader:
         if token in _SYMBOLS:
             return _SYMBOLS[token]
         return token[1:]
-
-    def _swap(self, over: str, base: str) -> str:
-        return f"{base}[{over.strip()}]"
 
     def _root(self) -> str:
         self._skip_space()

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from symderiv.compiled_code.linked import Linked
-from symderiv.foundation.packing import families_of
 from symderiv.integrate.flows.courses import Course
 from symderiv.integrate.flows.sensitivities import VariedRun
 
@@ -161,21 +160,7 @@ class ControlledFlow:
     @cached_property
     def _basis(self) -> np.ndarray:
         """The unit direction of every order parameter; symmetric entries change together."""
-        directions = []
-        packing = self.course.state
-        for name, shape in packing.shapes.items():
-            pair = families_of(name)
-            symmetric = len(pair) == 2 and pair[0] == pair[1]
-            for index in np.ndindex(shape):
-                if symmetric and index[0] > index[1]:
-                    continue
-                direction = np.zeros(packing.size)
-                view = packing.views(direction)[name]
-                view[index] = 1.0
-                if symmetric:
-                    view[(index[1], index[0], *index[2:])] = 1.0
-                directions.append(direction)
-        return np.array(directions)
+        return np.array([direction for _, direction in self.course.state.coordinates()])
 
     @cached_property
     def changing(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.named_arguments import public
 
 #: The error at the beginning and at the end of a plateau, in units of its height.
@@ -97,10 +97,8 @@ def events_of(values: Sequence[str | Event] | str | Event) -> list[Event]:
             f'must be a list, not {given!r}; give conditions such as ["R[1,1] > 0.5"]',
             argument="events",
         )
-    try:
+    with errors_about("events"):
         return list(dict.fromkeys(as_event(each) for each in given))
-    except InputError as error:
-        raise error.renamed("events") from None
 
 
 def asked_events(
@@ -111,8 +109,6 @@ def asked_events(
     Raises:
         InputError: one of them is not an event.
     """
-    try:
+    with errors_about("until"):
         last = None if until is None else as_event(until)
-    except InputError as error:
-        raise error.renamed("until") from None
     return tuple(events_of([*events_of(events), *([] if last is None else [last])])), last

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.foundation.errors import FormulaError, InputError
+from symderiv.foundation.errors import FormulaError, InputError, errors_about
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -72,11 +72,9 @@ class Condition:
         used = {str(each) for each in self._gap.free_symbols}
         self._names = [name for name in variables if name in used]
 
-    def _entry(self, found: re.Match[str]) -> str:
-        try:
-            name, place = self._readable.entry(found[0])
-        except InputError as error:
-            raise error.renamed("events") from None
+    def _entry(self, match: re.Match[str]) -> str:
+        with errors_about("events"):
+            name, place = self._readable.entry(match[0])
         label = "_".join([re.sub(r"\W", "_", name), *(str(n + 1) for n in place)])
         while self._places.get(label, (name, place)) != (name, place):
             label += "_"

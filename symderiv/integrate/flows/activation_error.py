@@ -204,9 +204,11 @@ def range_warnings(
     uncertain = 0.5 * weights**2 * float(known["activation_pair_error"])
     below = np.nonzero(trajectory.generalization_error < 10 * uncertain)[0]
     if below.size:
+        first = int(below[0])
         lines.append(
-            f"generalization_error: {_from(trajectory, int(below[0]))} it is near the error of its "
-            f"means by quadrature, which changes it by up to {float(uncertain[below[0]]):.1e}"
+            f"generalization_error: from alpha = {trajectory.alpha[first]:.4g} on it is near the "
+            "error of its means by quadrature, which changes it by up to "
+            f"{float(uncertain[first]):.1e}"
         )
     return lines
 
@@ -217,7 +219,3 @@ def beyond_line(stated: str, limits: str, since: float, reached: str, tail: str)
         f"{stated}, is that for fields of {limits}; from alpha = {since:.4g} on there are larger "
         f"ones, up to {reached}, {tail}"
     )
-
-
-def _from(trajectory: Trajectory, number: int) -> str:
-    return f"from alpha = {trajectory.alpha[number]:.4g} on"

@@ -17,7 +17,6 @@ from symderiv.integrate.flows.courses import Course
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
 from symderiv.integrate.flows.sensitivities import Direction, VariedRun, direction_by
-from symderiv.integrate.steppers.walk import DONE
 from symderiv.storage.run_files import BY
 
 _LONGER = 5
@@ -226,13 +225,13 @@ class Followed(ABC):
         self,
         run: Any,
         until: Event | None,
-        found: LocatedEvents,
+        events: LocatedEvents,
         run_at: Callable[[np.ndarray | None], Any],
     ) -> Any:
         """Return the run cut at the event ``until``, or with a warning if that does not happen."""
         if until is None:
             return run
-        last = found[until.name]
+        last = events[until.name]
         if math.isinf(last.time):
             said = f"{last.name} does not happen up to alpha = {run.alpha[-1]:g}"
             message = f"until: {said}; ask for a later end"
@@ -298,9 +297,9 @@ def _time_error(
     Returns:
         The estimate, or None if the worse run does not meet the condition nearby.
     """
-    varied, last = seen.varied.alone(), int(np.searchsorted(seen.times, alpha))
+    varied, last = seen.varied.without_directions(), int(np.searchsorted(seen.times, alpha))
     times, rows = seen.times[max(last - 2, 0) : last + 3], seen.rows[:, : varied.begin.size]
-    run = FlatResult(rows, len(rows), float(seen.times[-1]), rows[-1], DONE, 0, 0, 0, 0.0)
+    run = FlatResult.of_rows(rows, float(seen.times[-1]))
     worse = replace(varied, flow=varied.flow.shaken(run, WORSE_START, 0))
     other = SeenRun.of(worse, times, TIMES).first(condition)
     if other is None or other[1] == times[0] != seen.times[0]:

@@ -111,6 +111,11 @@ class FlatResult:
     method: str = EXPLICIT
     between: int = 0
 
+    @classmethod
+    def of_rows(cls, rows: np.ndarray, last_alpha: float = 0.0) -> FlatResult:
+        """Return states (P, n) as the results of a run that did no work and ended at the last."""
+        return cls(rows, len(rows), last_alpha, rows[-1], DONE, 0, 0, 0, 0.0)
+
     @property
     def cause(self) -> str:
         return REASONS[self.code]

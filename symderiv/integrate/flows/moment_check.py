@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows.study_flow import rates_of
 from symderiv.precision.moments.moment_system import RuleParameters
 from symderiv.precision.moments.moment_trajectory import MomentTrajectory, moment_trajectory
 from symderiv.problem.initial import initial
@@ -27,18 +30,10 @@ def solve_moments(study: Study, *, digits: int = 12) -> MomentTrajectory:
     if study.sweep:
         raise InputError("a study with [sweep] is several runs; expand it first", argument="sweep")
     study.only_plain("the moment form")
-    training = study.training
-    rates = RuleParameters(
-        training.learning_rate,
-        study.second_layer_learning_rate,
-        training.weight_decay,
-        study.second_layer_weight_decay,
-        training.label_noise,
-        training.order == "full",
-    )
+    rates: dict[str, Any] = rates_of(study)
     return moment_trajectory(
         initial(study).state,
-        rates,
+        RuleParameters(**rates),
         study.alpha,
         study.student_activation,
         study.teacher_activation,

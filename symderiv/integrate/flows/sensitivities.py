@@ -27,7 +27,6 @@ from symderiv.integrate.flows.tangents import (
     reverse_function,
     tangent_function,
 )
-from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
 
 #: Order parameters and averages by name, or their rates.
@@ -129,7 +128,7 @@ class VariedRun(ABC):
         signs = np.random.default_rng(0).choice([-1.0, 1.0], (count, self._size))
         return (Direction(each * largest, still) for each in signs)
 
-    def alone(self) -> Self:
+    def without_directions(self) -> Self:
         """Return the run without derivatives."""
         return replace(self, directions={})
 
@@ -250,8 +249,7 @@ class VariedFlow(VariedRun):
         *_, v, Q, R = fields_of(own, state.weight, state.eigenvalue, state.K, state.M)
         errors = np.zeros(len(own))
         if needs is None or "generalization_error" in needs:
-            whole = FlatResult(own, len(own), 0.0, own[-1], DONE, 0, 0, 0, 0.0)
-            errors = self.flow.errors(whole, alpha)
+            errors = self.flow.errors(FlatResult.of_rows(own), alpha)
         return (named(*each) for each in zip(Q, R, v, errors, strict=True))
 
     @cached_property

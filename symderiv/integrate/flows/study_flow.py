@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from symderiv_kernels.layout import LAYOUT
 
-from symderiv.foundation.packing import Packing
-from symderiv.integrate.flows import rounding
+from symderiv.foundation.packing import COVARIANCES, Packing, families_of, orbits
 from symderiv.integrate.flows.compression import Mode
 from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, PiecewiseRun
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.layout_modes import modes_of_layout
 from symderiv.integrate.flows.trajectory import Trajectory
-from symderiv.integrate.steppers.coupled_modes import CoupledModes
-from symderiv.problem.flat_layout import fields_of, pack_parameters, pack_state, sizes_of
+from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow, rows_of
+from symderiv.problem.flat_layout import (
+    fields_of,
+    pack_parameters,
+    pack_state,
+    sizes_of,
+    split_flat,
+    state_size,
+)
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
 from symderiv.storage.checkpoint import Checkpoint
@@ -30,10 +37,6 @@ if TYPE_CHECKING:
 
     from symderiv.learning.rule.learning_rule import LearningRule
 
-_RATES = (
-    *("learning_rate", "second_layer_learning_rate", "weight_decay"),
-    *("second_layer_weight_decay", "label_noise", "full_order"),
-)
 #: A function from states (n, A, S) and constants (n, P) of runs to generalisation errors (n, A).
 ErrorsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -146,7 +149,7 @@ class Flow(PiecewiseRun):
     @classmethod
     def constants_of(cls, flows: Sequence[Self]) -> np.ndarray:
         """Return the constants of flows of one module and size, shape (n, P)."""
-        return _flat_constants([flow.study for flow in flows], [flow.state for flow in flows])
+        return flat_constants([flow.study for flow in flows], [flow.state for flow in flows])
 
     @classmethod
     def prepare(cls, flows: Sequence[Self]) -> None:
@@ -210,7 +213,7 @@ class Flow(PiecewiseRun):
         return np.array([error(*row[:2], T, row[2], v_teacher) for row in rows])
 
     def shaken(self, result: FlatResult, size: float, seed: int) -> Flow:
-        twin: Flow = rounding.shaken(self, result, size, seed)
+        twin: Flow = shaken(self, result, size, seed)
         return twin
 
     def compared(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -228,8 +231,8 @@ class Flow(PiecewiseRun):
         def errors(states: np.ndarray, constants: np.ndarray) -> np.ndarray:
             return self.errors_at(np.ascontiguousarray(states[0]), constants[0])[None]
 
-        found = self.further_of([self], result.results[None], errors)
-        return {name: each[0] for name, each in found.items()}
+        arrays = self.further_of([self], result.results[None], errors)
+        return {name: each[0] for name, each in arrays.items()}
 
     @classmethod
     def further_of(
@@ -247,30 +250,189 @@ class Flow(PiecewiseRun):
         return {}
 
 
-def flat_parameters(study: Study, state: State) -> np.ndarray:
-    """Return the constants of a run in the layout of the generated modules."""
-    constants: np.ndarray = _flat_constants([study], [state])[0]
-    return constants
+def rates_of(study: Study) -> dict[str, float]:
+    """Return the numbers of plain descent, by their names in solver modules."""
+    names = ("learning_rate", "weight_decay")
+    rates = {each: study.size(each) for name in names for each in (name, f"second_layer_{name}")}
+    full = float(study.training.order == "full")
+    return {**rates, "label_noise": study.training.label_noise, "full_order": full}
 
 
-def _flat_constants(studies: Sequence[Study], states: Sequence[State]) -> np.ndarray:
+def flat_constants(studies: Sequence[Study], states: Sequence[State]) -> np.ndarray:
     """Return the constants of runs with states of one size, shape (n, P)."""
-    own = [
-        (
-            study.training.learning_rate,
-            study.second_layer_learning_rate,
-            study.training.weight_decay,
-            study.second_layer_weight_decay,
-            study.training.label_noise,
-            1.0 if study.training.order == "full" else 0.0,
-        )
-        for study in studies
-    ]
+    own = [rates_of(study) for study in studies]
     return pack_parameters(
         np.array([state.eigenvalue for state in states]),
         np.array([state.weight for state in states]),
         np.array([state.teacher_overlap for state in states]),
         np.array([state.teacher_covariance for state in states]),
         np.array([state.teacher_weights for state in states]),
-        dict(zip(_RATES, np.array(own).T, strict=True)),
+        {name: np.array([rates[name] for rates in own]) for name in own[0]},
     )
+
+
+#: A permutation of students and one of teachers.
+_Exchange = tuple[np.ndarray, np.ndarray]
+
+
+def shaken(flow: Any, result: FlatResult, size: float, seed: int) -> Any:
+    """Return a flow with small random changes of its start and of output weights of the teacher.
+
+    Args:
+        flow: the flow of a study, as it was integrated.
+        result: the run; symmetries that it kept to the last bit are kept.
+        size: the size of the changes, relative to the largest vectors and weights along the run.
+        seed: the seed of the random numbers.
+    """
+    state = flow.state
+    K, M, L = state.K, state.M, state.L
+    rng = np.random.default_rng([seed, K, M, L])
+    begin, constants = flow.begin.copy(), flow.parameters.copy()
+    exchanges = list(_exchanges(flow, result))
+    rows = np.vstack([flow.begin, result.results, result.last_state])
+
+    # change v and further fields; entries that exchanges of units map to each other change alike
+    largest = np.max(np.abs(rows), axis=0)
+    moved = [_indices(flow, "state", begin.size, *each) for each in exchanges]
+    noise = rng.standard_normal(begin.size)[orbits(begin.size, moved)]
+    weights_from = state_size(K, M, L) - K
+    begin[weights_from:] += size * largest[weights_from:] * noise[weights_from:]
+
+    *_, Q_rows, _ = fields_of(rows, state.weight, state.eigenvalue, K, M)
+    lengths = np.sqrt(np.max(np.abs(np.einsum("pii->pi", Q_rows)), axis=0))
+    teachers = np.sqrt(np.maximum(np.diag(state.T), 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        towards = np.where(teachers > 0.0, lengths[:, None] / teachers, 0.0)
+    towards /= max(float(state.eigenvalue.max()), 1e-300)
+    students = [(K * s[:, None] + s).ravel() for s, _ in exchanges]
+    pairs = [(M * s[:, None] + t).ravel() for s, t in exchanges]
+    a = rng.standard_normal((L, K * K))[:, orbits(K * K, students)].reshape(L, K, K)
+    b = rng.standard_normal((L, K * M))[:, orbits(K * M, pairs)].reshape(L, K, M)
+    Q, r, _ = split_flat(begin[: state_size(K, M, L)], K, M, L)
+    t = state.teacher_overlap
+    one, b = np.eye(K) + size * a, size * b * towards
+    inner = one @ r
+    cross = np.swapaxes(inner, 1, 2)
+    Q[...] = one @ Q @ np.swapaxes(one, 1, 2) + b @ cross + inner @ np.swapaxes(b, 1, 2)
+    Q += b @ t @ np.swapaxes(b, 1, 2)
+    r[...] = inner + b @ t
+    begin[largest == 0.0] = 0.0
+
+    weights = flow.packing("parameters").views(constants)["v_teacher"]
+    kinds = orbits(M, [exchange[1] for exchange in exchanges])
+    weights *= 1.0 + size * rng.standard_normal(M)[kinds]
+
+    twin = copy.copy(flow)
+    for made in ("pieces", "course"):
+        vars(twin).pop(made, None)
+    vars(twin).update(begin=begin, parameters=constants)
+    return twin
+
+
+def _exchanges(flow: Any, result: FlatResult) -> Iterator[_Exchange]:
+    """Yield exchanges of two students, two teachers, or both, that leave a whole run unchanged."""
+    state = flow.state
+    K, M = state.K, state.M
+    Q, _, v = split_flat(flow.begin[: state_size(K, M, state.L)], K, M, state.L)
+    own = [Q[:, i, i].tobytes() + v[i].tobytes() for i in range(K)]
+    taught = [
+        state.teacher_overlap[:, n, n].tobytes() + state.teacher_weights[n].tobytes()
+        for n in range(M)
+    ]
+    students = [pair for pair in combinations(range(K), 2) if own[pair[0]] == own[pair[1]]]
+    teachers = [pair for pair in combinations(range(M), 2) if taught[pair[0]] == taught[pair[1]]]
+    for student in (None, *students):
+        for teacher in (None, *teachers):
+            exchange = _exchanged(K, student), _exchanged(M, teacher)
+            if student is teacher is None:
+                continue
+            unchanged = (
+                (flow.begin, _indices(flow, "state", flow.begin.size, *exchange)),
+                (flow.parameters, _indices(flow, "parameters", flow.parameters.size, *exchange)),
+                (result.results, _indices(flow, "state", result.results.shape[-1], *exchange)),
+                (result.last_state, _indices(flow, "state", result.last_state.size, *exchange)),
+            )
+            if all(np.array_equal(x, x[..., p]) for x, p in unchanged):
+                yield exchange
+
+
+def _exchanged(count: int, pair: tuple[int, int] | None) -> np.ndarray:
+    order = np.arange(count)
+    if pair is not None:
+        order[list(pair)] = order[list(pair)[::-1]]
+    return order
+
+
+def _indices(
+    flow: Any, vector: str, size: int, students: np.ndarray, teachers: np.ndarray
+) -> np.ndarray:
+    """Return the permutation of a flat vector when students and teachers are exchanged."""
+    packing, sources = flow.packing(vector), np.arange(size)
+    views: dict[str, Any] = packing.views(sources[: packing.size])
+    for name, axes in flow.layout[vector].items():
+        view = views[name].copy()
+        for place, axis in enumerate(axes):
+            if axis in ("K", "M"):
+                view = np.take(view, students if axis == "K" else teachers, axis=place)
+        views[name][...] = view
+    # output weights of further heads
+    heads = sources[packing.size :].reshape(-1, students.size)
+    heads[...] = heads[:, students].copy()
+    return sources
+
+
+#: Names of the sums over modes that every module computes.
+FIELDS: Set[str] = frozenset(COVARIANCES.values())
+
+
+def modes_of_layout(
+    layout: Mapping[str, Any],
+    sizes: np.ndarray,
+    parameters: np.ndarray,
+    size: int,
+    summed: Set[str] = FIELDS,
+    *,
+    moments: bool = False,
+) -> CoupledModes:
+    """Return how the entries of a state are coupled through sums over modes.
+
+    Args:
+        layout: ``LAYOUT`` of the module.
+        sizes: K, M, L.
+        parameters: flat constants, which begin as the layout says.
+        size: the length of the state, which begins as the layout says.
+        summed: the names of the sums over modes that the module computes.
+        moments: True if Q and R are also summed with one more power of the eigenvalue.
+    """
+    named = dict(zip(layout["sizes"], map(int, sizes), strict=False))
+    state = Packing.of(layout, "state", **named)
+    packing = Packing.of(layout, "parameters", **named)
+    known = packing.views(parameters[: packing.size])
+    weight = known["weight"].copy()
+    # only sums with teachers divide by eigenvalues; without them some may be zero
+    eigenvalue = np.where(known["eigenvalue"] == 0.0, 1.0, known["eigenvalue"])
+    variance = weight * (known["eigenvalue"] + known.get("input_noise", 0.0) ** 2)
+    rows: list[ModeRow] = []
+    for name, axes in layout["state"].items():
+        if axes[-1:] == ("L",):
+            families = families_of(name)
+            # overlaps with teachers contain the eigenvalue already
+            weights = (weight, weight / eigenvalue) if "B" in families else (variance, weight)
+            names = sums_of(families)
+            chosen = [w for w, given in zip(weights, names, strict=True) if given & summed]
+            if moments and families in COVARIANCES:
+                chosen.append(weights[0] * known["eigenvalue"])
+            rows += rows_of(
+                state.slices[name].start,
+                state.shapes[name],
+                tuple(chosen),
+                len(set(families)) == 1,
+            )
+    return CoupledModes(size, named["L"], tuple(rows))
+
+
+def sums_of(families: tuple[str, ...]) -> tuple[set[str], set[str]]:
+    """Return possible names of two sums of an overlap: its covariance and its product."""
+    orders = {"_".join(each) for each in (families, families[::-1])}
+    own = {name for pair, name in COVARIANCES.items() if pair == families}
+    return own or {f"covariance_{each}" for each in orders}, {f"product_{each}" for each in orders}

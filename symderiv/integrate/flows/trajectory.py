@@ -136,7 +136,7 @@ class Trajectory(FollowedResult, Curves):
         Raises:
             InputError: the end is not later, or a file did not keep the overlaps per eigenvalue.
         """
-        longer: Trajectory = drawing("symderiv.api.results.runs.extended").extended(
+        longer: Trajectory = drawing("symderiv.api.results.runs.solved").extended(
             self, end, points, progress
         )
         return longer

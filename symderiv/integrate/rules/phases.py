@@ -133,10 +133,6 @@ class PhasedFlow(RuleFlow):
         laws = [self._law(base, number, share, alone) for number, share in phase.shares]
         return Piece(phase.begin, phase.end, tuple(laws) or (Law(base),), formula, tuple(rates))
 
-    def task_law(self, number: int) -> Law:
-        """Return the law of a task at the rates of the study."""
-        return self._law(self.parameters, number, 1.0, True)
-
     def _law(self, base: np.ndarray, number: int, share: float, alone: bool) -> Law:
         """Return the law of a task, with its head and its teacher's weights in the usual places.
 
@@ -175,7 +171,7 @@ class PhasedFlow(RuleFlow):
             others, first = states[..., packing.size :], states[..., packing.slices["v"]]
             taught = []
             for number in numbered_tasks(flows[0].study):
-                laws = [flow.task_law(number) for flow in flows]
+                laws = [flow._law(flow.parameters, number, 1.0, True) for flow in flows]
                 seen = [law.into(rows) for law, rows in zip(laws, states, strict=True)]
                 taught.append(errors(np.array(seen), np.array([law.constants for law in laws])))
             further["task_error"] = np.stack(taught, axis=-1)

@@ -14,8 +14,7 @@ import numpy as np
 from symderiv.foundation.packing import Packing, families_of, order_name
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.layout_modes import FIELDS, modes_of_layout, sums_of
-from symderiv.integrate.flows.study_flow import ErrorsOf, Flow
+from symderiv.integrate.flows.study_flow import FIELDS, ErrorsOf, Flow, modes_of_layout, sums_of
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.learning.rule.learning_rule import LearningRule

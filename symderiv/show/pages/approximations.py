@@ -278,14 +278,14 @@ def _integral(
     return Section(f"Gaussian integral {name}", key, (*steps, *derived), result)
 
 
-def expectation_steps(found: DerivedExpectation) -> tuple[tuple[Step, ...], str]:
+def expectation_steps(mean: DerivedExpectation) -> tuple[tuple[Step, ...], str]:
     """Return the steps to an expectation and their result, in LaTeX."""
-    result = f"{found.statement} = {_latex(found.value)}"
-    for symbol, value in found.definitions:
+    result = f"{mean.statement} = {_latex(mean.value)}"
+    for symbol, value in mean.definitions:
         result += rf" ,\quad {_latex(symbol)} = {_latex(value)}"
     steps = tuple(
         Step(step.rule, step.statement, _readable(step.before), _readable(step.after))
-        for step in found.steps
+        for step in mean.steps
     )
     return steps, _readable(result)
 

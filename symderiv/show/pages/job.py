@@ -20,8 +20,7 @@ from symderiv.problem.study import Study, expand_sweep
 from symderiv.show.pages.page import CRITERION, claims_summary, feature_table, study_page, svg_bytes
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import Findings, claims, findings, letter
-from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
-from symderiv.show.plots.features import Agreement
+from symderiv.show.plots.features import Agreement, Curve, SimulatedPoints, StudyCase
 
 if TYPE_CHECKING:
     from symderiv.experiment.studies.simulation import Simulation
@@ -226,12 +225,9 @@ def label_of(settings: Mapping[str, object]) -> str:
 def stem_of(settings: Mapping[str, object]) -> str:
     """Return the part of a case's file names that states its swept values."""
     words = (f"{key.rpartition('.')[2]}={value}" for key, value in settings.items())
-    return file_stem(", ".join(words))
-
-
-def file_stem(label: str) -> str:
-    """Return a label in a form that any system allows in file names."""
-    return re.sub(r"[^A-Za-z0-9_.=-]+", "_", label.replace(" = ", "=")).strip("._") or "study"
+    # as any system allows in file names
+    plain = re.sub(r"[^A-Za-z0-9_.=-]+", "_", ", ".join(words).replace(" = ", "="))
+    return plain.strip("._") or "study"
 
 
 def thorough_variant(study: Study) -> Study:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from symderiv.foundation.documents.written_derivation import Derivation
     from symderiv.show.plots.claims import Findings
-    from symderiv.show.plots.curves import Floats, StudyCase
+    from symderiv.show.plots.features import Floats, StudyCase
 
 
 def figure_numbers(name: str, found: Sequence[Findings]) -> list[list[object]]:

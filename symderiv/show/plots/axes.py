@@ -34,6 +34,34 @@ def new_axes(ax: Axes | None) -> Axes:
     return made
 
 
+def explained(axis: Axes, below: str, left: str = "") -> Axes:
+    """Return axes after naming both and adding a legend of their curves."""
+    axis.set(xlabel=below, ylabel=left)
+    axis.legend(frameon=False)
+    return axis
+
+
+def draw_shades(
+    axes: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, finite: np.ndarray, log: bool
+) -> Any:
+    """Draw numbers as shades of cells on grey, and return them for a bar of colours.
+
+    Args:
+        axes: where to draw.
+        x, y: places of the columns (n,) and rows (m,).
+        values: numbers, shape (m, n); those that are not finite stay grey.
+        finite: all finite numbers on the same scale, also of other axes.
+        log: whether that scale is logarithmic.
+    """
+    from matplotlib.colors import LogNorm, Normalize
+
+    ends = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    norm = LogNorm(*ends) if log and 0.0 < ends[0] < ends[1] else Normalize(*ends)
+    axes.set_facecolor("#bbbbbb")
+    whole = np.where(np.isfinite(values), values, np.nan)
+    return draw_cells(axes, x, y, whole, cmap="viridis", norm=norm)
+
+
 def curve_axes(
     result: CurveResult,
     what: Sequence[Any],
@@ -201,3 +229,41 @@ def beside(axes: Axes, handles: Sequence[Any]) -> None:
     excess = legend.get_window_extent().x1 / figure.bbox.width - limit
     if 0.0 < excess < 0.8 * place.width:
         axes.set_position((place.x0, place.y0, place.width - excess, place.height))
+
+
+def draw_cells(axes: Axes, x: np.ndarray, y: np.ndarray, values: np.ndarray, **options: Any) -> Any:
+    """Draw one cell for each value, over places in any order and at any distances.
+
+    Args:
+        axes: the axes, with their final scales.
+        x, y: places of the columns and rows, shapes (n,) and (m,); the first of equal places
+            counts.
+        values: shape (m, n).
+        options: the options of Matplotlib's ``pcolormesh``.
+    """
+    across, columns = np.unique(x, return_index=True)
+    up, rows = np.unique(y, return_index=True)
+    axes.grid(False)
+    return axes.pcolormesh(
+        cell_edges(across, axes.get_xscale()),
+        cell_edges(up, axes.get_yscale()),
+        values[np.ix_(rows, columns)],
+        **options,
+    )
+
+
+def cell_edges(places: np.ndarray, scale: str) -> np.ndarray:
+    """Return the edges of cells around ascending places, shape (n + 1,).
+
+    A single place has a cell that is half as wide as its value, or 1 wide around 0; on a
+    logarithmic axis, from 10 % below it to 10 % above.
+    """
+    marks = np.log(places) if scale == "log" else np.asarray(places, dtype=np.float64)
+    if marks.size == 1:
+        half = np.log(1.1) if scale == "log" else 0.25 * abs(float(marks[0])) or 0.5
+        edges = np.array([marks[0] - half, marks[0] + half])
+    else:
+        middle = 0.5 * (marks[1:] + marks[:-1])
+        ends = 2 * marks[0] - middle[0], 2 * marks[-1] - middle[-1]
+        edges = np.concatenate(([ends[0]], middle, [ends[1]]))
+    return np.exp(edges) if scale == "log" else edges

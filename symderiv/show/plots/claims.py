@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from symderiv.keys.checked import record_of
 from symderiv.problem import study  # noqa: F401 - states which tables there are
 from symderiv.show.plots import features
-from symderiv.show.plots.curves import StudyCase
-from symderiv.show.plots.features import Agreement, ErrorDecay, SlowestStretch
+from symderiv.show.plots.features import Agreement, ErrorDecay, SlowestStretch, StudyCase
 
 # The published result for power-law spectra: figure 1 of Worschech and Rosenow, arXiv:2410.09005.
 _EXPECTED_TO_FALL = frozenset({"data.distinct_eigenvalues"})
@@ -67,40 +66,40 @@ def number(value: float, digits: int = 3) -> str:
     return f"{mantissa}×10{raised}"
 
 
-def describe_plateau(found: SlowestStretch | None) -> str:
+def describe_plateau(stretch: SlowestStretch | None) -> str:
     """Return a description of the plateau, or of its absence."""
-    if found is None:
+    if stretch is None:
         return "no plateau: after the initial fall ε_g never slows down and speeds up again"
-    if not found.exists:
+    if not stretch.exists:
         text = (
-            f"no plateau, only a shoulder: ε_g falls slowest at α = {number(found.alpha)}, with "
-            f"local exponent {number(found.exponent, 2)} where a plateau needs less than "
+            f"no plateau, only a shoulder: ε_g falls slowest at α = {number(stretch.alpha)}, with "
+            f"local exponent {number(stretch.exponent, 2)} where a plateau needs less than "
             f"{features.FLAT}"
         )
-        if found.end is None:
+        if stretch.end is None:
             return text
-        return f"{text}; half of ε_g = {number(found.height)} there is reached at α = " + number(
-            found.end
+        return f"{text}; half of ε_g = {number(stretch.height)} there is reached at α = " + number(
+            stretch.end
         )
-    height = f"plateau at ε_g = {number(found.height)}, begins at α = {number(found.begin)}"
-    if found.end is None:
+    height = f"plateau at ε_g = {number(stretch.height)}, begins at α = {number(stretch.begin)}"
+    if stretch.end is None:
         return (
-            f"{height} and has not ended at α = {number(found.last)} "
-            f"(length at least {number(found.length)})"
+            f"{height} and has not ended at α = {number(stretch.last)} "
+            f"(length at least {number(stretch.length)})"
         )
-    return f"{height}, ends at α = {number(found.end)} (length {number(found.length)})"
+    return f"{height}, ends at α = {number(stretch.end)} (length {number(stretch.length)})"
 
 
-def describe_decay(found: ErrorDecay) -> str:
+def describe_decay(decay: ErrorDecay) -> str:
     """Return the final decay in words."""
-    if found.rate < 0:
+    if decay.rate < 0:
         return (
-            f"ε_g grows from α = {number(found.begin)} to {number(found.end)}, "
-            f"rate {number(-found.rate)} per unit α"
+            f"ε_g grows from α = {number(decay.begin)} to {number(decay.end)}, "
+            f"rate {number(-decay.rate)} per unit α"
         )
     return (
-        f"from α = {number(found.begin)} to {number(found.end)} ε_g falls at a mean rate of "
-        f"{number(found.rate)} per unit α, a local exponent of {number(found.exponent)}"
+        f"from α = {number(decay.begin)} to {number(decay.end)} ε_g falls at a mean rate of "
+        f"{number(decay.rate)} per unit α, a local exponent of {number(decay.exponent)}"
     )
 
 

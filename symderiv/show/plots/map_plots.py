@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.show.plots.axes import beside, new_axes
-from symderiv.show.plots.cells import draw_cells
+from symderiv.show.plots.axes import beside, draw_cells, draw_shades, new_axes
 from symderiv.show.plots.claims import letter
 from symderiv.show.plots.sweep_plots import written
 
@@ -24,7 +23,7 @@ _LIGHT = ("#dce9f5", "#fbe3d6", "#dff0e6", "#eadff2", "#f2ead9", "#e3f1fa", "#e6
 
 
 def map_axes(
-    found: StudyMap,
+    chart: StudyMap,
     ax: Axes | None,
     runs: bool = True,
     label: str | None = None,
@@ -32,59 +31,47 @@ def map_axes(
 ) -> Axes:
     """Draw a map into axes: kinds as areas, numbers as shades, boundaries, and runs as dots."""
     axes = new_axes(ax)
-    first, second = found.places
+    first, second = chart.places
     axes.set(xscale=_scale(second), yscale=_scale(first))
-    shown = found.filled()
-    words = found.quantity.words if label is None else label
-    if found.kinds:
-        _areas(axes, found, shown)
+    shown = chart.filled()
+    words = chart.quantity.words if label is None else label
+    if chart.kinds:
+        _areas(axes, chart, shown)
     else:
-        _shades(axes, found, shown, words)
-    lines = [found.boundaries()] if found.kinds else [found.boundaries(at) for at in levels]
+        finite = shown[np.isfinite(shown)]
+        mesh = draw_shades(axes, second, first, shown, finite, chart.quantity.logarithmic)
+        axes.figure.colorbar(mesh, ax=axes, label=words)
+    lines = [chart.boundaries()] if chart.kinds else [chart.boundaries(at) for at in levels]
     for line in itertools.chain.from_iterable(lines):
         axes.plot(line[:, 1], line[:, 0], color="#222222", linewidth=1.3)
     if runs:
-        i, j = np.nonzero(found.tree.known)
+        i, j = np.nonzero(chart.tree.known)
         axes.plot(second[j], first[i], ".", color="#333333", markersize=1.2, alpha=0.6)
     axes.set(
-        xlabel=written(letter(found.keys[1])),
-        ylabel=written(letter(found.keys[0])),
+        xlabel=written(letter(chart.keys[1])),
+        ylabel=written(letter(chart.keys[0])),
         xlim=(second[0], second[-1]),
         ylim=(first[0], first[-1]),
     )
-    said = f"{found.runs} runs, {found.full_grid} on the full grid"
+    said = f"{chart.runs} runs, {chart.full_grid} on the full grid"
     axes.set_title(f"{words}: {said}", fontsize=9)
     return axes
 
 
-def _areas(axes: Axes, found: StudyMap, shown: np.ndarray) -> None:
+def _areas(axes: Axes, chart: StudyMap, shown: np.ndarray) -> None:
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
-    first, second = found.places
-    count = len(found.kinds)
+    first, second = chart.places
+    count = len(chart.kinds)
     colours = [_LIGHT[n % len(_LIGHT)] for n in range(count)]
     norm = BoundaryNorm(np.arange(count + 1) - 0.5, count)
     draw_cells(axes, second, first, shown, cmap=ListedColormap(colours), norm=norm)
     handles: list[Any] = [
         Patch(facecolor=colour, edgecolor="#888888", label=kind)
-        for kind, colour in zip(found.kinds, colours, strict=True)
+        for kind, colour in zip(chart.kinds, colours, strict=True)
     ]
     beside(axes, handles)
-
-
-def _shades(axes: Axes, found: StudyMap, shown: np.ndarray, words: str) -> None:
-    from matplotlib.colors import LogNorm, Normalize
-
-    first, second = found.places
-    finite = shown[np.isfinite(shown)]
-    ends = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    logarithmic = found.quantity.logarithmic and 0.0 < ends[0] < ends[1]
-    norm = LogNorm(*ends) if logarithmic else Normalize(*ends)
-    whole = np.where(np.isfinite(shown), shown, np.nan)
-    axes.set_facecolor("#bbbbbb")
-    mesh = draw_cells(axes, second, first, whole, cmap="viridis", norm=norm)
-    axes.figure.colorbar(mesh, ax=axes, label=words)
 
 
 def _scale(places: np.ndarray) -> str:

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.foundation.outputs import Output
-from symderiv.show.plots.curves import Floats, StudyCase
-from symderiv.show.plots.features import FLAT, SlowestStretch, local_exponent, plateau
+from symderiv.show.plots.features import (
+    FLAT,
+    Floats,
+    SlowestStretch,
+    StudyCase,
+    local_exponent,
+    plateau,
+)
 from symderiv.show.plots.figure_files import figure_output
 
 if TYPE_CHECKING:
@@ -153,11 +159,10 @@ def drawn_mean(
 ) -> None:
     """Draw a simulation's mean at some of its times, with error bars on the scale of the axis."""
     chosen = _thinned(alpha, 22, scale)
-    limited = _downward_limited if axis.get_yscale() == "log" else _both_ways
     axis.errorbar(
         alpha[chosen],
         mean[chosen],
-        yerr=limited(mean[chosen], se[chosen]),
+        yerr=_bars(axis, mean[chosen], se[chosen]),
         fmt=marker,
         color=colour,
         label=label,
@@ -170,19 +175,19 @@ def drawn_mean(
     )
 
 
-def _mark_plateau(axis: Axes, found: SlowestStretch, colour: Any) -> None:
-    end = found.last if found.end is None else found.end
+def _mark_plateau(axis: Axes, stretch: SlowestStretch, colour: Any) -> None:
+    end = stretch.last if stretch.end is None else stretch.end
     axis.plot(
-        [found.begin, end],
-        [found.height] * 2,
+        [stretch.begin, end],
+        [stretch.height] * 2,
         color=colour,
         linewidth=9,
         alpha=0.22,
         solid_capstyle="butt",
         zorder=1,
     )
-    if found.end is not None:
-        axis.plot([end], [0.5 * found.height], marker="|", color=colour, markersize=15, zorder=4)
+    if stretch.end is not None:
+        axis.plot([end], [0.5 * stretch.height], marker="|", color=colour, markersize=15, zorder=4)
 
 
 def _legend(axis: Axes, cases: Sequence[StudyCase]) -> list[Any]:
@@ -210,14 +215,11 @@ def _legend(axis: Axes, cases: Sequence[StudyCase]) -> list[Any]:
     return handles
 
 
-def _downward_limited(mean: Floats, se: Floats) -> Floats:
-    """Return error bars that end above zero, which a logarithmic axis cannot show."""
+def _bars(axis: Axes, mean: Floats, se: Floats) -> Floats:
+    """Return error bars, which end above zero on a logarithmic axis, as it cannot show that."""
     se = np.nan_to_num(se)
-    return np.array([np.minimum(se, 0.999 * np.abs(mean)), se])
-
-
-def _both_ways(mean: Floats, se: Floats) -> Floats:
-    return np.array([np.nan_to_num(se)] * 2)
+    limited = axis.get_yscale() == "log"
+    return np.array([np.minimum(se, 0.999 * np.abs(mean)) if limited else se, se])
 
 
 def _thinned(alpha: Floats, count: int, scale: str = "log") -> list[int]:

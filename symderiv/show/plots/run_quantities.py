@@ -12,8 +12,14 @@ import numpy as np
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.nearest import did_you_mean
 from symderiv.foundation.showing import Shown, Summary
-from symderiv.show.plots.curves import Curve, Floats
-from symderiv.show.plots.features import final_decay, local_exponent, plateau, resolved
+from symderiv.show.plots.features import (
+    Curve,
+    Floats,
+    final_decay,
+    local_exponent,
+    plateau,
+    resolved,
+)
 from symderiv.sweeps.run_grid import tables_of
 
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.show.plots import plots
-from symderiv.show.plots.axes import beside
-from symderiv.show.plots.cells import draw_cells
+from symderiv.show.plots.axes import beside, draw_cells, draw_shades
 from symderiv.show.plots.claims import letter
-from symderiv.show.plots.curves import Curve, Floats, StudyCase
+from symderiv.show.plots.features import Curve, Floats, StudyCase
 from symderiv.show.plots.run_quantities import (
     QUANTITIES,
     Quantity,
@@ -193,7 +192,8 @@ def curve_figure(
     Values of one key have colours, and the others small multiples.
     """
     name = name or observables(data)[0]
-    by = _colour_key(data)
+    # the key with most values; numeric keys come before texts
+    by = max(swept(data), key=lambda n: (data[n].dtype.kind in "fi", data.sizes[n]))
     shown = _thin(data.sizes[by], _MOST_CURVES)
     data = entries_of(data, name)
     others = [*swept(data), *([_ENTRY] if _ENTRY in data.dims else [])]
@@ -391,11 +391,6 @@ class _Colours:
         )
 
 
-def _colour_key(data: xarray.Dataset) -> str:
-    """Return the key with most values; numeric keys come before texts."""
-    return max(swept(data), key=lambda n: (data[n].dtype.kind in "fi", data.sizes[n]))
-
-
 def _map_keys(data: xarray.Dataset) -> list[str]:
     """Return the two keys of a map, that with more values to the right; or the only key."""
     names = sorted(swept(data), key=lambda name: data.sizes[name])
@@ -486,22 +481,15 @@ def _draw(
     finite: Floats,
 ) -> Any:
     """Draw a map over two keys and return it, or points over one key."""
-    from matplotlib.colors import LogNorm, Normalize
-
     if len(across) == 1:
         x = _place(axis.xaxis, data[across[0]].values)
         axis.plot(x, values, "o-", color=plots.colour(0, 1), markersize=4, linewidth=1.2)
         if logarithmic:
             axis.set_yscale("log")
         return None
-    values = _upright(data, across, values)
-    ends = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    norm = LogNorm(*ends) if logarithmic and ends[0] < ends[1] else Normalize(*ends)
     x = _place(axis.xaxis, data[across[1]].values)
     y = _place(axis.yaxis, data[across[0]].values)
-    axis.set_facecolor("#bbbbbb")
-    whole = np.where(np.isfinite(values), values, np.nan)
-    return draw_cells(axis, x, y, whole, cmap="viridis", norm=norm)
+    return draw_shades(axis, x, y, _upright(data, across, values), finite, logarithmic)
 
 
 def _upright(data: xarray.Dataset, across: list[str], values: np.ndarray) -> np.ndarray:

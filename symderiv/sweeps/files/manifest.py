@@ -12,7 +12,7 @@ import hashlib
 import json
 import platform
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -25,9 +25,8 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.seals import is_sealed, sealed
 from symderiv.foundation.showing import plain
 from symderiv.sweeps.files.sealed_files import place_file
-from symderiv.sweeps.layout import SweepLayout
-from symderiv.sweeps.point_arrays import PointArrays
-from symderiv.sweeps.swept_keys import Axis, axis_names
+from symderiv.sweeps.run_grid import SweepLayout
+from symderiv.sweeps.swept_keys import Axis, PointArrays, axis_names
 
 ROOT = "zarr.json"
 #: The folder of symderiv's own files in a store.
@@ -128,10 +127,6 @@ class Manifest:
     def has_layout(self, layout: SweepLayout) -> bool:
         """Return whether the store has a layout: the same points at the same places."""
         return self.identity == Manifest.of(self.study, layout).identity
-
-    def with_files(self, files: dict[str, str], arrays: dict[str, Any]) -> Self:
-        """Return the manifest with more files and arrays."""
-        return replace(self, files=self.files | files, arrays=self.arrays | arrays)
 
     def wrong_files(self, path: Path) -> list[str]:
         """Return the keys of metadata and coordinates in a store that are damaged or missing."""

@@ -3,18 +3,26 @@
 The zarr library writes and reads through :class:`SealedFiles`: files that it writes are put in
 place atomically and their digests noted; content that it reads comes from a function that has
 verified it. The library does not see files that the store does not know.
+
+One process writes a store at a time: :func:`sole_writer`.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Self, TextIO
 
 from zarr.abc.store import ByteRequest
 from zarr.core.buffer import Buffer, BufferPrototype, default_buffer_prototype
 from zarr.storage import LocalStore
+
+from symderiv.foundation.errors import InputError
+from symderiv.foundation.files import writing
 
 #: A function from a file's key to its verified content; None if the store has no such file.
 Verified = Callable[[str], bytes | None]
@@ -90,3 +98,49 @@ def place_file(path: Path, content: bytes) -> None:
     beside = path.with_name(f".{path.name}.tmp")
     beside.write_bytes(content)
     beside.replace(path)
+
+
+@contextmanager
+def sole_writer(path: Path) -> Iterator[None]:
+    """Hold the lock of a store: no other process writes, makes, widens or replaces it.
+
+    The lock is a file beside the store, ``.NAME.lock``, which is removed in the end. One that
+    remains after a kill does no harm.
+
+    Raises:
+        InputError: another process writes the store, or the folder cannot be written to.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    made = [folder for folder in path.parents if not folder.exists()]
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            file = _locked(lock)
+        except BlockingIOError:
+            said = f"{path}: another process is writing this sweep; wait until it ends"
+            raise InputError(said) from None
+    try:
+        yield
+    finally:
+        # while the lock is held, the file of this name is the locked one
+        lock.unlink(missing_ok=True)
+        file.close()
+        for folder in made:
+            with suppress(OSError):  # the folder is not empty
+                folder.rmdir()
+
+
+def _locked(lock: Path) -> TextIO:
+    """Return the lock's file, locked; raise BlockingIOError if another process holds it."""
+    while True:
+        file = lock.open("a")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # the process that held it before has removed the file meanwhile
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
+                    return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()

@@ -27,7 +27,7 @@ from symderiv.foundation.seals import sealed
 from symderiv.integrate.control.controlled_flow import backward, forward
 from symderiv.integrate.flows import flat_run
 from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
-from symderiv.integrate.flows.layout_modes import modes_of_layout
+from symderiv.integrate.flows.study_flow import modes_of_layout
 from symderiv.integrate.steppers import run_code, stepper_sources
 from symderiv.integrate.steppers.walk import EXPLICIT, IMPLICIT
 from symderiv.precision.balls.forms import narrow

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from support.studies import toml
 
-from symderiv.integrate.flows.rounding import shaken
-from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.study_flow import Flow, shaken
 from symderiv.integrate.rules.phases import rule_flow
 from symderiv.problem.flat_layout import split_flat
 from symderiv.problem.initial import initial

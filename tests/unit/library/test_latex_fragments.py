@@ -13,7 +13,7 @@ import latex2mathml.converter
 import pytest
 
 import symderiv as sd
-from symderiv.api.results.equations.latex_fragments import _PAPERS, NOTATIONS
+from symderiv.api.results.equations.exports import _PAPERS, NOTATIONS
 
 COMMITTEE = sd.Problem(
     "erf", students=2, teachers=3, learning_rate=0.5, student_weights=1, teacher_weights=1

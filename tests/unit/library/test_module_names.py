@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from symderiv.api.arguments.module_names import TAKEN, check_module_name
+from symderiv.api.results.equations.derived import TAKEN, check_module_name
 from symderiv.foundation.errors import InputError
 from symderiv.lowering.solver_files import FAST, RUNTIME
 

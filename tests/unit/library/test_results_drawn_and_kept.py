@@ -17,8 +17,8 @@ from support.examples import importing
 import symderiv as sd
 from symderiv.foundation.errors import RunWarning
 from symderiv.show.plots.analysis_plots.run_plots import fit_axes
-from symderiv.show.plots.cells import cell_edges, draw_cells
-from symderiv.show.plots.curves import Curve, StudyCase
+from symderiv.show.plots.axes import cell_edges, draw_cells
+from symderiv.show.plots.features import Curve, StudyCase
 from symderiv.show.plots.plots import error_figure, exponent_figure, overlap_figure
 
 PROBLEM = sd.Problem("linear", students=1, teachers=1, inputs=sd.Isotropic(100))

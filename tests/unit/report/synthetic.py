@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
+from symderiv.show.plots.features import Curve, SimulatedPoints, StudyCase
 
 
 def broken_power_law(

@@ -12,7 +12,7 @@ from symderiv.foundation.documents.document import Tabular
 from symderiv.foundation.documents.html_writer import csv_uri, fragment, plain_cell
 from symderiv.show.pages.page import figure_numbers
 from symderiv.show.plots.claims import Findings
-from symderiv.show.plots.curves import Curve, SimulatedPoints, StudyCase
+from symderiv.show.plots.features import Curve, SimulatedPoints, StudyCase
 
 ALPHA = np.array([0.0, 0.1, 2.0])
 

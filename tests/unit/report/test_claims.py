@@ -9,7 +9,7 @@ import pytest
 from unit.report.synthetic import broken_power_law, case, plateau_curve
 
 from symderiv.show.plots.claims import Observation, claims, findings, number
-from symderiv.show.plots.curves import Curve, StudyCase
+from symderiv.show.plots.features import Curve, StudyCase
 
 KEY = "data.distinct_eigenvalues"
 

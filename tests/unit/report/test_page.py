@@ -20,7 +20,7 @@ from symderiv.show.pages.job import agreement_json, study_summary
 from symderiv.show.pages.page import derivation_page, study_page, svg_bytes
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import Findings, findings
-from symderiv.show.plots.curves import StudyCase
+from symderiv.show.plots.features import StudyCase
 
 pytestmark = pytest.mark.days(6)
 

@@ -11,7 +11,7 @@ from support.studies import toml
 
 from symderiv.integrate.ensemble import Chunk
 from symderiv.problem.study import Study, parse_study
-from symderiv.sweeps import layout, study_grid
+from symderiv.sweeps import run_grid, study_grid
 from symderiv.sweeps.files import manifest, sealed_files, store
 
 STUDY = toml(
@@ -26,7 +26,7 @@ STUDY = toml(
 @pytest.fixture(autouse=True)
 def few_boxes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is a dozen files, and costs more than all points of these sweeps."""
-    monkeypatch.setattr(layout, "_PARTS", 4)
+    monkeypatch.setattr(run_grid, "_PARTS", 4)
 
 
 @pytest.fixture

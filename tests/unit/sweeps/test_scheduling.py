@@ -13,7 +13,7 @@ import pytest
 from symderiv.foundation.errors import SymderivError
 from symderiv.problem.study import Study
 from symderiv.sweeps import scheduling
-from symderiv.sweeps.layout import layout_of
+from symderiv.sweeps.run_grid import layout_of
 from symderiv.sweeps.study_grid import Grid
 from symderiv.sweeps.sweep import run_sweep
 
@@ -86,9 +86,9 @@ def on(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_boxes_come_back_whoever_is_killed_and_few_are_on_their_way(
     study: Study, tmp_path: Path, computed: list[Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from symderiv.sweeps import layout
+    from symderiv.sweeps import run_grid
 
-    monkeypatch.setattr(layout, "_PARTS", 24)
+    monkeypatch.setattr(run_grid, "_PARTS", 24)
     cluster = Cluster(lambda call: KilledWorker() if call % 3 == 0 else None)
     on(cluster, monkeypatch)
     grid = Grid(study, OVER)

@@ -18,8 +18,8 @@ from symderiv.foundation.errors import InputError
 from symderiv.integrate.ensemble import Chunk
 from symderiv.problem.study import Study
 from symderiv.sweeps import study_grid
+from symderiv.sweeps.files.sealed_files import sole_writer
 from symderiv.sweeps.files.store import Store
-from symderiv.sweeps.files.store_lock import sole_writer
 from symderiv.sweeps.sweep import run_sweep
 from symderiv.sweeps.sweep_result import Sweep
 

@@ -9,7 +9,7 @@ import pytest
 
 from symderiv.foundation.errors import InputError
 from symderiv.problem.study import Study
-from symderiv.sweeps.layout import layout_of
+from symderiv.sweeps.run_grid import layout_of
 from symderiv.sweeps.study_grid import QUICK, Grid
 from symderiv.sweeps.swept_keys import Axis, axis_names, parse_over
 

@@ -12,7 +12,7 @@ from symderiv.problem.study import Study, parse_study
 from symderiv.show.pages import sweep_page
 from symderiv.show.pages.job import _subtitle, settings_of, stem_of
 from symderiv.show.pages.sweep_page import page_text
-from symderiv.show.plots.curves import Curve, StudyCase
+from symderiv.show.plots.features import Curve, StudyCase
 from symderiv.show.plots.plots import overlap_figure
 from symderiv.show.plots.run_quantities import measured, quantity_of
 from symderiv.show.plots.sweep_plots import curve_figure, map_figure, status_figure

@@ -15,7 +15,7 @@ import symderiv as sd
 from symderiv.foundation.errors import InputError
 from symderiv.sweeps import system_grid
 from symderiv.sweeps.box_results import compute
-from symderiv.sweeps.layout import layout_of
+from symderiv.sweeps.run_grid import layout_of
 from symderiv.system import system_ensembles
 
 TIMES = {"alpha": [0.0, 1.0, 5.0]}

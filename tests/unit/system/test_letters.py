@@ -11,7 +11,7 @@ import sympy as sp
 import symderiv as sd
 from symderiv.statement.field_law import FieldLaw
 from symderiv.statement.stated_motion import Average
-from symderiv.system.told import Letters
+from symderiv.system.system_equations import Letters
 
 
 class Written:

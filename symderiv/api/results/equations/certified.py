@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.answer import Answer
-from symderiv.api.results.equations.balls_shown import ball_arrays
-from symderiv.api.results.equations.departures import departure_of, shown, told
+from symderiv.api.results.answer import Answer, Rows
+from symderiv.api.results.equations.departures import ball_arrays, departure_of, shown, told
 from symderiv.api.results.rate_function import flow_at, formulas_of
-from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.outputs import Output
 from symderiv.integrate.events.located_events import LocatedEvent, LocatedEvents
@@ -134,7 +133,7 @@ class Enclosure(Answer):
     def balls(self) -> dict[str, np.ndarray]:
         """Balls in arrays over time: ``balls["R"]`` (P, K, M), ``["Q"]`` (P, K, K), ``["v"]``
         (P, K) where it is trained and ``["generalization_error"]`` (P,), each a
-        :class:`symderiv.api.results.equations.balls_shown.Ball`.
+        :class:`symderiv.api.results.equations.departures.Ball`.
         """
         record = self._record
         return ball_arrays(record["names"], record["middles"], record["radii"])
@@ -157,32 +156,31 @@ class Enclosure(Answer):
         target.write_text(json.dumps(self._proof))
         return self
 
-    def _document(self) -> Node:
+    def _tables(self) -> Sequence[Node]:
         record = self._record
         rows = [
             [name, record["middles"][name][-1], f"{record['radii'][name][-1]:.1e}"]
             for name in record["names"]
         ]
         end = f"at alpha = {record['alpha'][-1]:g}"
-        nodes: list[Node] = [self._summary(), Tabular((end, "middle", "radius"), rows)]
+        nodes: list[Node] = [Tabular((end, "middle", "radius"), rows)]
         if record["events"]:
             lines = [
                 [each["event"], _decided(each), each["begin"] or "", each["end"] or ""]
                 for each in record["events"]
             ]
             nodes.append(Tabular(("event", "", "not before", "not after"), lines))
-        return Part("", nodes)
+        return nodes
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
-        rows: list[tuple[str, object]] = [
+        return [
             ("largest radius", f"{record['radius']:.1e}"),
             ("error of the run in doubles", f"at most {record['difference']:.1e}"),
             *(told(record["departure"]) if record["departure"] else ()),
             ("tends to", _tends(record["limit"])),
             ("steps", f"{record['steps']}, proved with {record['bits']} bits"),
         ]
-        return Summary(self._title, rows)
 
 
 def _decided(event: dict[str, Any]) -> str:
@@ -431,7 +429,7 @@ def _growth(traced: TracedRates, end: float) -> float:
 def _record(
     run: Trajectory | SystemRun,
     traced: TracedRates,
-    found: EnclosedRun,
+    proved_run: EnclosedRun,
     gaps: Sequence[tuple[LocatedEvent, Any]],
 ) -> tuple[dict[str, Any], Claims]:
     from symderiv.enclosures.attraction import attraction
@@ -440,13 +438,13 @@ def _record(
     from symderiv.precision.balls.working import working_bits
 
     tape, names = traced.observables
-    with working_bits(found.bits):
-        regions = [found.region(n) for n in range(len(run.alpha))]
+    with working_bits(proved_run.bits):
+        regions = [proved_run.region(n) for n in range(len(run.alpha))]
         columns = _observed(tape, regions)
         crossings = [
             Crossing("undecided", reason=_no_level(run))
             if gap is None
-            else first_crossing(found, gap)
+            else first_crossing(proved_run, gap)
             for _, gap in gaps
         ]
         events = [
@@ -469,10 +467,10 @@ def _record(
 
         claims = Claims(
             tape,
-            departure_of(found, zip(run.events, events, strict=True)),
+            departure_of(proved_run, zip(run.events, events, strict=True)),
             # rates that jump later lead elsewhere
-            attraction(found.stages[-1].rates, found.steps[-1].end)
-            if found.during[-1] == len(found.stages) - 1
+            attraction(proved_run.stages[-1].rates, proved_run.steps[-1].end)
+            if proved_run.during[-1] == len(proved_run.stages) - 1
             else None,
         )
         record = {
@@ -485,8 +483,8 @@ def _record(
             **_differences(run, traced, names, columns),
             "departure": claims.departure and shown(claims.departure, seen),
             "limit": claims.limit and _limit(claims.limit, seen),
-            "steps": len(found.steps),
-            "bits": found.bits,
+            "steps": len(proved_run.steps),
+            "bits": proved_run.bits,
             "warnings": [],
         }
         return record, claims
@@ -504,13 +502,13 @@ def _limit(reached: Attraction, seen: Callable[[StateSet], dict[str, Any]]) -> d
     return {**seen(reached.point), "rate": float(np.nextafter(float(reached.rate), 0.0))}
 
 
-def _decimal(ball: arb, spare: int = 3) -> str:
+def _decimal(ball: arb) -> str:
     """Return the middle of a ball in decimals, with a few digits beyond its radius."""
     size = float(abs(ball.mid()))
     if size == 0.0:
         return "0"
     radius = max(float(ball.rad()), size * 2.0**-_MOST_BITS_SHOWN)
-    digits = max(1, math.ceil(math.log10(size / radius)) + spare)
+    digits = max(1, math.ceil(math.log10(size / radius)) + 3)
     return ball.mid().str(digits, radius=False)
 
 

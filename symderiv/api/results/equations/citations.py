@@ -145,13 +145,13 @@ def citation_of_claims(chosen: Iterable[tuple[str, str | None]]) -> Citation:
     )
 
 
-def _citation(found: Mapping[str, tuple[str, str]]) -> Citation:
+def _citation(sources: Mapping[str, tuple[str, str]]) -> Citation:
     from symderiv import __version__
 
     texts = [_OWN.replace("VERSION", __version__)]
-    texts += [f"% {why}\n{entry}\n" for why, entry in found.values()]
-    reasons = {key: why for key, (why, _) in found.items()}
-    return Citation({"keys": ["symderiv", *found], "reasons": reasons}, "\n".join(texts))
+    texts += [f"% {why}\n{entry}\n" for why, entry in sources.values()]
+    reasons = {key: why for key, (why, _) in sources.items()}
+    return Citation({"keys": ["symderiv", *sources], "reasons": reasons}, "\n".join(texts))
 
 
 def _given(study: Study) -> Iterator[tuple[str, Any]]:

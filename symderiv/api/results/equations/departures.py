@@ -1,12 +1,15 @@
-"""The end of a proved run's plateau, and the unstable fixed point that it passes there."""
+"""Balls as numbers with digits, and with them the end of a proved run's plateau."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from symderiv.api.results.equations.balls_shown import Ball
+import numpy as np
+
+from symderiv.foundation.errors import InputError
 from symderiv.integrate.events.asked import PLATEAU
 
 if TYPE_CHECKING:
@@ -14,6 +17,64 @@ if TYPE_CHECKING:
     from symderiv.enclosures.proved_run import EnclosedRun
     from symderiv.enclosures.proved_step import StateSet
     from symderiv.integrate.events.located_events import LocatedEvent
+
+_ENTRY = re.compile(r"([\w.]+)(?:\[([\d,]+)\])?")
+
+
+class Ball(NamedTuple):
+    """A ball that contains an exact number.
+
+    Args:
+        mid: the middle, a decimal.
+        rad: the radius, a decimal.
+    """
+
+    mid: str
+    rad: str
+
+    def __float__(self) -> float:
+        return float(self.mid)
+
+    def contains(self, number: str | float) -> bool:
+        """Return whether a number lies in the ball.
+
+        Args:
+            number: a decimal or a rational such as ``"1/3"``, taken as it is written.
+
+        Raises:
+            InputError: it is not a number.
+        """
+        from fractions import Fraction
+
+        try:
+            distance = abs(Fraction(str(number).replace(" ", "")) - Fraction(self.mid))
+        except (ValueError, ZeroDivisionError):
+            raise InputError(f"{number!r} is not a number", argument="number") from None
+        return bool(distance <= Fraction(self.rad))
+
+
+def ball_arrays(
+    names: Sequence[str], middles: Mapping[str, Sequence[str]], radii: Mapping[str, Sequence[float]]
+) -> dict[str, np.ndarray]:
+    """Return arrays of balls over time, from columns named as entries such as ``Q[1,2]``."""
+    places: dict[str, list[tuple[tuple[int, ...], str]]] = {}
+    for name in names:
+        parts = _ENTRY.fullmatch(name)
+        assert parts is not None
+        place = tuple(int(n) - 1 for n in parts[2].split(",")) if parts[2] else ()
+        places.setdefault(parts[1], []).append((place, name))
+    arrays = {}
+    for field, entries in places.items():
+        shape = tuple(
+            max(column) + 1 for column in zip(*(each[0] for each in entries), strict=True)
+        )
+        count = len(middles[entries[0][1]])
+        arrays[field] = np.empty((count, *shape), dtype=object)
+        for place, name in entries:
+            for n, (middle, radius) in enumerate(zip(middles[name], radii[name], strict=True)):
+                arrays[field][(n, *place)] = Ball(middle, repr(radius))
+    return arrays
+
 
 #: A function from a set of states to middles and radii of the observables, by name.
 Seen = Callable[["StateSet"], dict[str, Any]]
@@ -81,15 +142,15 @@ def told(departure: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _passed(found: PassedPoint, seen: Seen) -> dict[str, Any]:
+def _passed(passed: PassedPoint, seen: Seen) -> dict[str, Any]:
     from symderiv.precision.balls.eigenvalues import doubles_of
 
-    eigenvalues, errors = doubles_of(found.eigenvalues)
+    eigenvalues, errors = doubles_of(passed.eigenvalues)
     return {
-        **seen(found.point),
-        "index": found.index,
+        **seen(passed.point),
+        "index": passed.index,
         "eigenvalues": eigenvalues,
         "eigenvalue_errors": errors,
-        "alpha": float(found.time),
-        "distance": float(found.distance),
+        "alpha": float(passed.time),
+        "distance": float(passed.distance),
     }

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.util
+import keyword
+import sys
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from symderiv.api.arguments.argument_names import naming_arguments
-from symderiv.api.arguments.exact_numbers import check_tolerance
-from symderiv.api.arguments.module_names import check_module_name
+from symderiv.api.arguments.numbers import check_tolerance
 from symderiv.api.results.answer import Answer
 from symderiv.formula import activation as read_activation
 from symderiv.foundation.errors import InputError, SymderivError
@@ -279,3 +281,41 @@ def _functions(text: str) -> list[str]:
     """Return the names of a module's public functions, in the order of its text."""
     functions = (node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
     return [name for name in functions if not name.startswith("_")]
+
+
+#: Names that a module's text or the folder beside it already uses.
+TAKEN: Final = frozenset({"np", "numba", "math", "numpy", "fast", "runtime"})
+
+
+def check_module_name(name: str, folder: Path | None = None) -> None:
+    """Refuse names that no module can have, or that would hide another module on import.
+
+    Args:
+        name: the name of the module.
+        folder: the module's folder; a module of the same name there counts as its older version.
+
+    Raises:
+        InputError: with the reason.
+    """
+    if not (name.isidentifier() and name.isascii()):
+        raise InputError(f"{name!r} is not a Python identifier in ASCII letters", argument="name")
+    if keyword.iskeyword(name) or name in keyword.softkwlist or not name.strip("_"):
+        raise InputError(f"{name!r} is a word of Python; choose another", argument="name")
+    if name in TAKEN or name in sys.stdlib_module_names or name.startswith("__"):
+        raise InputError(
+            f"{name!r} is taken by what modules import; choose another", argument="name"
+        )
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None:
+        return
+    places = [spec.origin or "", *(spec.submodule_search_locations or ())]
+    own = None if folder is None else (folder / f"{name}.py").resolve()
+    if all(Path(place).resolve() != own for place in places):
+        raise InputError(
+            f"{name!r} is the name of a module that can be imported already, which one of the two "
+            "would hide; choose another",
+            argument="name",
+        )

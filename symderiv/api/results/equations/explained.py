@@ -17,7 +17,7 @@ from symderiv.api.results.followed import entry_of
 from symderiv.formula import activation
 from symderiv.foundation.documents.document import Formula, Node, Paragraph, Part
 from symderiv.foundation.documents.html_writer import fragment
-from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.errors import InputError, NotYetError, errors_about
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.learning.derivation import symbols as s
 from symderiv.learning.narration.learning_latex import latex
@@ -121,10 +121,8 @@ def explained(study: Study, name: str, start: Initial) -> Explanation:
         InputError: There is no such order parameter, or it does not move.
         NotYetError: Means contain more than activations at fields without bias.
     """
-    try:
+    with errors_about("name"):
         letter, place = entry_of(name, study.K, study.M)
-    except InputError as error:
-        raise error.renamed("name") from None
     equations = equations_of(study)
     shorts = {"generalization_error": ("error",), "R": ("dR", "dr")}.get(letter, (f"d{letter}",))
     known = [short for short in shorts if short in equations.names]

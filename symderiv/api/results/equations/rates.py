@@ -12,7 +12,6 @@ from symderiv.api.results.rate_function import flow_at, slope_at
 from symderiv.foundation.packing import families_of, order_name
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.initial import Initial
 from symderiv.problem.study import Study
 
@@ -68,7 +67,7 @@ def rates_at(study: Study, start: Initial) -> Rates:
         share = state.weight if families[1:] == ("B",) else variance
         rates[order_name(packed)] = values @ share if families else values.copy()
     named = {f"d{name}": rates.pop(name) for name in _NAMED if name in rates}
-    here = FlatResult(flow.begin[None], 1, 0.0, flow.begin, DONE, 0, 0, 0, 0.0)
+    here = FlatResult.of_rows(flow.begin[None])
     return Rates(
         generalization_error=float(flow.errors(here)[0]),
         d_student_overlap=np.ascontiguousarray(np.moveaxis(fields["student_overlap"], -1, 0)),

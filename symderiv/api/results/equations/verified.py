@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from symderiv_ledger.papers.claims_text import counts, explain, table
 
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.foundation.documents.document import Node
 from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.outputs import Output, OutputFolder
 from symderiv.foundation.progress import Progress, progress_bar
-from symderiv.foundation.showing import PrintedResult, Summary
+from symderiv.foundation.showing import PrintedResult
 
 if TYPE_CHECKING:
     from symderiv.api.results.equations.citations import Citation
@@ -62,7 +62,7 @@ class Verdicts(PrintedResult, Answer):
 
         return ledger_page(self._record["claims"])
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         from symderiv_ledger.papers.accusations import standing, summary
 
         claims = self._record["claims"]
@@ -75,7 +75,7 @@ class Verdicts(PrintedResult, Answer):
             rows.append(("misprints, false", ", ".join(wrong)))
         if accused := summary(claims):
             rows.append(("public code", accused))
-        return Summary(self._title, rows)
+        return rows
 
 
 @public

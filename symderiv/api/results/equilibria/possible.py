@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.equilibria.statics import WITH_LABELS, alpha_values, check_known
-from symderiv.foundation.documents.document import Node, Part, Tabular
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.drawing import drawn
-from symderiv.foundation.errors import InputError, NotYetError, check_one_of
-from symderiv.foundation.showing import Summary
+from symderiv.foundation.errors import InputError, NotYetError, check_one_of, errors_about
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +47,7 @@ class BayesOptimal(Answer):
     """
 
     _title = "Bayes-optimal learning"
+    _warned = "{}"
 
     def plot(self, quantity: str = "error", ax: Axes | None = None) -> Axes:
         """Draw the error or the overlaps over α, informed states dashed.
@@ -65,22 +65,20 @@ class BayesOptimal(Answer):
         check_one_of("quantity", quantity, ("error", "overlap", "free_entropy"))
         return drawn("analysis_plots.equilibrium_plots.possible_axes", self._record, quantity, ax)
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         rows = [(name, record[name]) for name in ("output", "teachers", "prior")]
         rows.append(("alpha", f"{record['alpha'][0]:g} to {record['alpha'][-1]:g}"))
         rows.append(("error at its end", f"{record['error'][-1]:.6g}"))
-        return Summary(self._title, rows, record["warnings"])
+        return rows
 
-    def _document(self) -> Node:
-        record = self._record
-        nodes: list[Node] = [self._summary()]
+    def _tables(self) -> Sequence[Node]:
         changes = [
-            [each["kind"], f"{each['alpha']:.8g}", each["branch"]] for each in record["transitions"]
+            [each["kind"], f"{each['alpha']:.8g}", each["branch"]]
+            for each in self._record["transitions"]
         ]
-        if changes:
-            nodes.append(Tabular(("transition", "alpha", "branch"), changes, sides="lrl"))
-        return Part("", nodes)
+        heads = ("transition", "alpha", "branch")
+        return [Tabular(heads, changes, sides="lrl")] if changes else []
 
 
 def bayes_optimal_of(
@@ -162,10 +160,8 @@ def output_of(study: Study, output: str | None) -> tuple[FewFieldTarget, float, 
             formula = sp.sign(formula * sp.sqrt(study.M))
         target = read_target(formula)
     else:
-        try:
+        with errors_about("output"):
             target = read_target(output)
-        except (InputError, NotYetError) as error:
-            raise error.renamed("output") from None
     if len(target.fields) != study.M:
         raise InputError(
             f"has {len(target.fields)} fields, but the problem has {study.M} teachers",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.equilibria.possible import output_of
 from symderiv.api.results.equilibria.statics import WITH_LABELS, alpha_values, check_known
 from symderiv.api.results.flows.homogeneous import spectrum_of
@@ -24,7 +24,6 @@ from symderiv.equilibrium.risk.minimum import (
 from symderiv.formula import activation
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, NotYetError, check_one_of
-from symderiv.foundation.showing import Summary
 from symderiv.learning.rule.loss import loss
 
 if TYPE_CHECKING:
@@ -68,13 +67,13 @@ class RiskMinima(Answer):
         check_one_of("quantity", quantity, names)
         return drawn("analysis_plots.equilibrium_plots.risk_axes", self._record, quantity, ax)
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         rows = [(name, record[name]) for name in ("output", "loss")]
         rows.append(("alpha", f"{record['alpha'][0]:g} to {record['alpha'][-1]:g}"))
         rows.append(("ridge at its end", f"{record['ridge'][-1]:.6g}"))
         rows.append(("error at its end", f"{record['error'][-1]:.6g}"))
-        return Summary(self._title, rows)
+        return rows
 
 
 def risk_minima_of(
@@ -117,12 +116,12 @@ def risk_minima_of(
     )
 
 
-def _error(risk: LabelledRisk, clean: float | None, found: RiskMinimum) -> float:
+def _error(risk: LabelledRisk, clean: float | None, minimum: RiskMinimum) -> float:
     """Return the generalisation error at a minimum; ``clean`` is E[t²] for the squared loss."""
     if clean is not None and isinstance(risk, SquaredRisk):
-        return 0.5 * (clean - 2.0 * risk.first * found.m + found.q)
-    size = (found.q * float(risk.weights @ risk.eigenvalues)) ** 0.5
-    return float(np.arccos(np.clip(found.m / size, -1.0, 1.0)) / np.pi)
+        return 0.5 * (clean - 2.0 * risk.first * minimum.m + minimum.q)
+    size = (minimum.q * float(risk.weights @ risk.eigenvalues)) ** 0.5
+    return float(np.arccos(np.clip(minimum.m / size, -1.0, 1.0)) / np.pi)
 
 
 def _best(risk: LabelledRisk, clean: float | None, alpha: float) -> float:

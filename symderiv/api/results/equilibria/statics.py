@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.results.answer import Answer
-from symderiv.foundation.documents.document import Node, Part, Tabular
+from symderiv.api.results.answer import Answer, Rows
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, NotYetError, check_one_of
-from symderiv.foundation.showing import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +43,7 @@ class Equilibrium(Answer):
     """
 
     _title = "Equilibrium"
+    _warned = "{}"
 
     def state(self, alpha: float) -> dict[str, Any]:
         """Return the stable state of the smallest free energy at one of the values of α.
@@ -89,15 +89,15 @@ class Equilibrium(Answer):
         check_one_of("quantity", quantity, ("generalization_error", "free_energy", "Q", "R"))
         return drawn("analysis_plots.equilibrium_plots.branch_axes", self._record, quantity, ax)
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         rows = [(name, record[name]) for name in ("activation", "students", "teachers")]
         rows += [(name, record[name]) for name in ("kind", "constraint")]
         rows.append(("alpha", f"0 to {max(record['alpha']):g}"))
         rows.append(("branches", f"{len(record['branches'])} found"))
-        return Summary(self._title, rows, record["warnings"])
+        return rows
 
-    def _document(self) -> Node:
+    def _tables(self) -> Sequence[Node]:
         changes = [
             [each["kind"], f"{each['alpha']:.10g}", ", ".join(map(str, each["branches"]))]
             for each in self._record["transitions"]
@@ -108,11 +108,10 @@ class Equilibrium(Answer):
             ends = f"{branch['alpha'][0]:.6g} to {branch['alpha'][-1]:.6g}"
             error = f"{branch['generalization_error'][-1]:.6g}"
             rows.append([str(number), ends, error, f"{stable} of {len(branch['alpha'])}"])
-        nodes: list[Node] = [self._summary()]
-        if changes:
-            nodes.append(Tabular(("transition", "alpha", "branches"), changes, sides="lrr"))
+        names = ("transition", "alpha", "branches")
         heads = ("branch", "alpha", "error at its end", "stable values")
-        return Part("", [*nodes, Tabular(heads, rows, sides="rlrr")])
+        above = [Tabular(names, changes, sides="lrr")] if changes else []
+        return [*above, Tabular(heads, rows, sides="rlrr")]
 
 
 def equilibrium_of(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
-from symderiv.foundation.showing import Summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +69,7 @@ class Thresholds(Answer):
             )
         return drawn("analysis_plots.equilibrium_plots.moment_axes", self._record, ax)
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         ways = record["decided"]
         rows: list[tuple[str, object]] = [("target", record["target"])]
@@ -90,7 +89,7 @@ class Thresholds(Answer):
             exact = record["closed_form"]
             shown = f"{alpha:.10g}" + (f" = {exact}" if exact else "")
         rows.append(("weak recovery", shown))
-        return Summary(self._title, rows, [f"warning: {each}" for each in record["warnings"]])
+        return rows
 
 
 @public

@@ -13,12 +13,11 @@ from scipy.optimize import brentq, minimize_scalar
 from symderiv.analysis.fixed_points.continuation import LargestRate
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
 from symderiv.analysis.fixed_points.search import Found
-from symderiv.api.arguments.ranges import range_of
-from symderiv.api.results.answer import Answer
+from symderiv.api.arguments.numbers import range_of
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.flows.stationary import points_of, value_of
 from symderiv.api.results.flows.stationary_flow import StationaryFlow, constants_along
 from symderiv.api.results.flows.system_points import points_of_system
-from symderiv.foundation.documents.document import Summary
 from symderiv.foundation.errors import InputError, ToleranceError, check_one_of, check_whole
 from symderiv.problem.key_names import study_key
 from symderiv.system.system_flow import SystemFlow
@@ -44,10 +43,10 @@ class BestConstant(Answer):
     """
 
     _title = "Best constant"
+    _warned = "{}"
 
-    def _summary(self) -> Summary:
-        rows = [(name, self._record[name]) for name in ("name", "goal", "value", "reached")]
-        return Summary(self._title, rows, self._record["warnings"])
+    def _rows(self) -> Rows:
+        return [(name, self._record[name]) for name in ("name", "goal", "value", "reached")]
 
 
 def best_constant(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from symderiv.api.results.answer import Answer
-from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.api.results.answer import Answer, Rows
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import NotYetError, ToleranceError
 
@@ -77,6 +77,7 @@ class FixedPoints(Answer):
     """
 
     _title = "Fixed points"
+    _warned = "{}"
 
     @property
     def _level(self) -> str:
@@ -96,7 +97,7 @@ class FixedPoints(Answer):
         """Return points, branches or bifurcations with the ``level`` at which they are drawn."""
         return [{**each, "level": each["generalization_error"]} for each in self._record[name]]
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         proved = sum(each["certified"] for each in record["points"])
         rows = [(name, record[name]) for name in ("activation", "students", "teachers")]
@@ -105,9 +106,9 @@ class FixedPoints(Answer):
         continua = sum(each["family"] is not None for each in record["points"])
         points += f", {continua} of them families" if continua else ""
         rows.append(("points", points))
-        return Summary(self._title, rows, record["warnings"])
+        return rows
 
-    def _document(self) -> Part:
+    def _tables(self) -> Sequence[Node]:
         told = "index", "orbit", "largest rate", "kind", "symmetry", "leads to"
         heads = ("", *self._measured, *told)
         rows = [
@@ -120,14 +121,14 @@ class FixedPoints(Answer):
             for number, each in enumerate(self._record["points"], 1)
         ]
         sides = "r" * (len(heads) - 3) + "lll"
-        nodes: list[Node] = [self._summary(), Tabular(heads, rows, sides=sides)]
+        nodes: list[Node] = [Tabular(heads, rows, sides=sides)]
         if any(each["family"] for each in self._record["points"]):
             nodes.append(self._families())
         if self._record["proved_spaces"]:
             nodes.append(self._proved())
         if self._record["branches"]:
             nodes += self._followed()
-        return Part("", nodes)
+        return nodes
 
     def _families(self) -> Tabular:
         """Return the table of families, with the ranges of order parameters on them."""
@@ -334,11 +335,11 @@ def proved(traced: TracedRates | None, state: np.ndarray, digits: int) -> Proof 
 def if_closed(traced: Callable[[], AnyTraced]) -> AnyTraced | None:
     """Return equations in exact numbers, or None if a mean has no closed form."""
     try:
-        found = traced()
-        _ = found.rates  # raises it
+        equations = traced()
+        _ = equations.rates  # raises it
     except NotYetError:
         return None
-    return found
+    return equations
 
 
 def told_of_point(point: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from symderiv.api.arguments.exact_numbers import exact_decimal
+from symderiv.api.arguments.numbers import exact_decimal
 from symderiv.api.results.flows.biased_plateau import OF_BIASES, BiasedPlateau, biased_plateau_of
 from symderiv.api.results.flows.late import LateLearning, LateSetting, late_learning
 from symderiv.api.results.flows.plateau import Plateau, plateau

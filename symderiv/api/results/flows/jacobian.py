@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.arguments.exact_numbers import check_digits
+from symderiv.api.arguments.numbers import check_digits
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.rate_function import RateFunction, flow_at, slope_at
-from symderiv.foundation.documents.document import Part, Summary, Tabular
+from symderiv.foundation.documents.document import Node, Summary, Tabular
 from symderiv.foundation.errors import NotYetError
-from symderiv.foundation.packing import Packing, is_symmetric
+from symderiv.foundation.packing import Packing
 from symderiv.foundation.showing import Shown
 from symderiv.integrate.flows.tangents import moving_packing, tangent_function, tangent_program_of
 
@@ -94,19 +94,18 @@ class Linearisation(Answer):
 
     _title = "Linearised flow"
 
-    def _summary(self) -> Summary:
-        rows = [
+    def _rows(self) -> Rows:
+        return [
             ("order parameters", len(self._record["names"])),
             ("unstable", self._record["unstable"]),
             ("largest rate", self._record["largest_rate"]),
         ]
-        return Summary(self._title, rows)
 
-    def _document(self) -> Part:
+    def _tables(self) -> Sequence[Node]:
         modes = zip(self._record["eigenvalues"], self._record["modes"], strict=True)
         rows = [[_number(value), _mode_text(mode)] for value, mode in modes]
         shown = Tabular(("eigenvalue", "mode"), rows[:_SHOWN_MODES], sides="rl")
-        return Part("", [self._summary(), shown])
+        return [shown]
 
 
 def _listed(values: np.ndarray) -> Any:
@@ -173,7 +172,7 @@ def jacobian_at(point: JacobianPoint, digits: int) -> Jacobian:
         name: np.empty((len(places), *shape), columns.dtype)
         for name, shape in point.moving.shapes.items()
     }
-    for name, index, direction in _each(point.moving):
+    for name, index, direction in point.moving.directions():
         entries: tuple[Any, ...] = (slice(None), *index)
         derivatives[name][entries] = along(np.zeros(point.begin.size), direction)[places]
     return Jacobian(
@@ -185,7 +184,7 @@ def _columns(
     point: JacobianPoint, product: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[int], np.ndarray]:
     """Return the places of the order parameters, and the derivatives of their rates by each."""
-    coordinates = list(symmetric_directions(point.state))
+    coordinates = list(point.state.coordinates())
     places = [place for place, _ in coordinates]
     return places, np.stack([product(direction)[places] for _, direction in coordinates], axis=1)
 
@@ -344,42 +343,14 @@ def entry_names(layout: Layout, shown: Iterable[str]) -> list[str]:
         layout: The layout of the system's vectors.
         shown: The order parameters that are named; entries of others have empty names.
     """
-    packing = layout.packing("state")
-    places = layout.unpacked(
-        np.arange(1.0, packing.size + 1.0),
-        np.zeros(layout.packing("parameters").size),
-        shown,
-    )
-    names = [""] * (packing.size + 1)
-    for name, array in places.items():
-        for index in np.ndindex(array.shape):
-            place = int(array[index])
-            label = f"[{','.join(str(n + 1) for n in index)}]" if index else ""
-            # two equal entries are one place, named by the first of them
-            names[place] = names[place] or name + label
-    return names[1:]
+    named: dict[int, str] = {}
+    for label, place in layout.entries(shown):
+        # two equal entries are one place, named by the first of them
+        named.setdefault(place, label)
+    return [named.get(place, "") for place in range(layout.packing("state").size)]
 
 
 def _numbers(mp: mpmath.MPContext, values: Any) -> Any:
     if np.ndim(values):
         return [_numbers(mp, each) for each in values]
     return mp.mpf(float(values))
-
-
-def _each(packing: Packing) -> Iterator[tuple[str, tuple[int, ...], np.ndarray]]:
-    """Yield name, index and unit direction of every entry; symmetric entries change together."""
-    for name, shape in packing.shapes.items():
-        for index in np.ndindex(shape):
-            direction = np.zeros(packing.size)
-            view = packing.views(direction)[name]
-            view[index] = 1.0
-            if is_symmetric(name):
-                view[(index[1], index[0], *index[2:])] = 1.0
-            yield name, index, direction
-
-
-def symmetric_directions(packing: Packing) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the place and the unit direction of every order parameter."""
-    for place, (name, index, direction) in enumerate(_each(packing)):
-        if not is_symmetric(name) or index[0] <= index[1]:
-            yield place, direction

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from symderiv.api.arguments.exact_numbers import exact, times_of
+from symderiv.api.arguments.numbers import exact, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 
@@ -143,10 +143,8 @@ def late_learning(
     from symderiv.analysis.late.late_dynamics import LateDynamics
     from symderiv.formula import activation as read_activation
 
-    try:
+    with errors_about("activation"):
         chosen = read_activation(setting.activation)
-    except InputError as error:
-        raise error.renamed("activation") from None
     if not (math.isfinite(student_std) and 0 <= student_std < 1e100):
         raise InputError(f"{student_std:g} is not a number >= 0", argument="student_std")
     times = None if alpha is None else times_of(alpha)
@@ -192,75 +190,75 @@ def _moment(name: str, given: Any) -> Fraction:
     return number
 
 
-def _curves(found: LateDynamics, alpha: np.ndarray, student_std: float) -> Curves:
+def _curves(late: LateDynamics, alpha: np.ndarray, student_std: float) -> Curves:
     """Return times and ε_g(α), to first and to second order in the distance, for a figure."""
-    if not found.stable:
+    if not late.stable:
         raise InputError(
-            f"there is no curve to draw: η = {found.learning_rate:g} is not below "
-            f"{found.critical_learning_rate:.6g}, so deviations grow",
+            f"there is no curve to draw: η = {late.learning_rate:g} is not below "
+            f"{late.critical_learning_rate:.6g}, so deviations grow",
             argument="plot",
         )
     positive = alpha[alpha > 0]
-    ends = found.window if positive.size < 2 else (positive.min(), positive.max())
+    ends = late.window if positive.size < 2 else (positive.min(), positive.max())
     grid = np.geomspace(0.3 * ends[0], 3.0 * ends[1], _CURVE_POINTS)
     curves = {}
-    second = _second_order(found, grid, student_std)
+    second = _second_order(late, grid, student_std)
     if second is not None:
         curves["second order in the distance"] = second
-    curves["first order"] = found.generalization_error(grid, student_std, second_order=False)
-    return grid, curves, found.window
+    curves["first order"] = late.generalization_error(grid, student_std, second_order=False)
+    return grid, curves, late.window
 
 
-def _second_order(found: LateDynamics, alpha: np.ndarray, student_std: float) -> np.ndarray | None:
+def _second_order(late: LateDynamics, alpha: np.ndarray, student_std: float) -> np.ndarray | None:
     """Return ε_g to second order, or None if it takes too long (η² terms, many eigenvalues)."""
     from symderiv.analysis.late.late_dynamics import MOST_DRIVEN
 
-    if found.order == "full" and found.eigenvalue.size > MOST_DRIVEN:
+    if late.order == "full" and late.eigenvalue.size > MOST_DRIVEN:
         return None
-    return found.generalization_error(alpha, student_std)
+    return late.generalization_error(alpha, student_std)
 
 
-def _record(found: LateDynamics, alpha: np.ndarray, student_std: float) -> dict[str, Any]:
+def _record(late: LateDynamics, alpha: np.ndarray, student_std: float) -> dict[str, Any]:
     first = second = None
-    if found.stable:
-        first = found.generalization_error(alpha, student_std, second_order=False)
-        second = _second_order(found, alpha, student_std)
+    if late.stable:
+        first = late.generalization_error(alpha, student_std, second_order=False)
+        second = _second_order(late, alpha, student_std)
     best = first if second is None else second
-    groups = found.groups()  # the spectrum of the error gives the rates too, if there is one
+    groups = late.groups()  # the spectrum of the error gives the rates too, if there is one
     return {
-        "order": found.order,
+        "order": late.order,
         "rates": sorted(rate for group in groups for rate in group.rates.tolist()),
         "groups": [
             {"name": g.name, "direction": g.direction, "rates": g.rates.tolist()} for g in groups
         ],
-        "critical_learning_rate": found.critical_learning_rate,
-        "stable": found.stable,
-        "matrices": _matrices(found),
+        "critical_learning_rate": late.critical_learning_rate,
+        "stable": late.stable,
+        "matrices": _matrices(late),
         "alpha": alpha.tolist(),
         "generalization_error": None if best is None else best.tolist(),
         "generalization_error_first_order": None if first is None else first.tolist(),
         "accuracy": "first order" if second is None else "second order in the distance",
-        "steady_state": _steady_state(found),
+        "steady_state": _steady_state(late),
     }
 
 
-def _steady_state(found: LateDynamics) -> dict[str, Any] | None:
+def _steady_state(late: LateDynamics) -> dict[str, Any] | None:
     """Return the state in which label noise and drift balance, or None if there is none."""
-    if not (found.source.any() and found.stable):
+    if not (late.source.any() and late.stable):
         return None
-    uniform, differing = found.mean_eigenvalue * found.rest
-    other = (uniform - differing) / found.units
+    uniform, differing = late.mean_eigenvalue * late.rest
+    other = (uniform - differing) / late.units
     return {
-        "generalization_error": found.plateau,
+        "generalization_error": late.plateau,
         "distance": {"same": float(differing + other), "other": float(other)},
     }
 
 
-def _matrices(found: LateDynamics) -> dict[str, Any]:
+def _matrices(late: LateDynamics) -> dict[str, Any]:
     """Return G, H, F at these T and D, symbolic in M, with the equation that contains them."""
     from symderiv.analysis.late.perfect_learning import matrix_texts
 
-    texts: dict[str, Any] = {**matrix_texts(found.theory.plain.activation, *found.teacher_moments)}
+    texts: dict[str, Any] = {**matrix_texts(late.theory.plain.activation, *late.teacher_moments)}
     texts["equation"] = (
         "dx_k/d alpha = -eta*rho_k*(G*x_k + H*X) + eta**2*rho_k*F*X, X = sum_k w_k*rho_k*x_k, "
         "x = (r, s, q, c)"
@@ -298,13 +296,13 @@ def _exponent(
     }
 
 
-def _shown(record: dict[str, Any], found: LateDynamics) -> Part:
+def _shown(record: dict[str, Any], late: LateDynamics) -> Part:
     groups = Tabular(
         ["rates per unit α", "direction", "values"],
         [[each["name"], each["direction"], _ends(each["rates"])] for each in record["groups"]],
         sides="ll",
     )
-    summary = Summary(rows=tuple(_rows(record, found)), notes=tuple(_notes(record, found)))
+    summary = Summary(rows=tuple(_rows(record, late)), notes=tuple(_notes(record, late)))
     nodes: list[Node] = [summary, groups]
     if record["generalization_error"] is not None:
         heads = ["α", f"ε_g, {record['accuracy']}", "first order in the order parameters"]
@@ -322,25 +320,25 @@ def _ends(rates: list[float]) -> str:
     return ", ".join([*ends, "…", f"{rates[-1]:.6g}"] if len(rates) > _SHOWN_RATES else ends)
 
 
-def _notes(record: dict[str, Any], found: LateDynamics) -> Iterator[str]:
+def _notes(record: dict[str, Any], late: LateDynamics) -> Iterator[str]:
     if not record["stable"]:
         yield (
-            f"unstable: η = {found.learning_rate:g} is not below it, deviations from perfect "
+            f"unstable: η = {late.learning_rate:g} is not below it, deviations from perfect "
             "learning grow (a negative rate); there is no late ε_g"
         )
-    elif not found.learning_rate < record["critical_learning_rate"]:
+    elif not late.learning_rate < record["critical_learning_rate"]:
         yield (
-            f"η = {found.learning_rate:g} is not below it: SGD does not come to perfect learning; "
+            f"η = {late.learning_rate:g} is not below it: SGD does not come to perfect learning; "
             "what follows is the flow without η² terms"
         )
 
 
-def _rows(record: dict[str, Any], found: LateDynamics) -> Iterator[tuple[str, str]]:
+def _rows(record: dict[str, Any], late: LateDynamics) -> Iterator[tuple[str, str]]:
     eta_squared = " with η² terms" if record["order"] == "full" else ""
     yield (
         "problem",
-        f"g(x) = {record['activation']}, K = M = {found.units}, L = {found.eigenvalue.size}, "
-        f"η = {found.learning_rate:g}{eta_squared}",
+        f"g(x) = {record['activation']}, K = M = {late.units}, L = {late.eigenvalue.size}, "
+        f"η = {late.learning_rate:g}{eta_squared}",
     )
     yield "stable", f"for η < {record['critical_learning_rate']:.10g} (with η² terms)"
     steady = record["steady_state"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from symderiv.api.arguments.exact_numbers import check_digits, exact_decimal, times_of
+from symderiv.api.arguments.numbers import check_digits, exact_decimal, times_of
 from symderiv.api.results.answer import Curves, DrawnAnswer
 from symderiv.foundation.documents.document import Part, Summary, Tabular
-from symderiv.foundation.errors import InputError, check_one_of
+from symderiv.foundation.errors import InputError, check_one_of, errors_about
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 from symderiv.inputs.given import Given, Source
@@ -106,7 +105,7 @@ def linear(
     """
     check_digits(digits, working_digits)
     times, deviation = times_of(alpha), 1.0 + _variance(student_std)
-    with _naming_the_covariance():
+    with errors_about("covariance", "file", "array"):
         inputs = _Inputs(distinct_eigenvalues, exponent, covariance)
         directions, law = inputs.directions(trainable, basis), inputs.law(trainable, basis)
         curve, record = _in_doubles(directions, learning_rate, deviation, law, times)
@@ -121,17 +120,6 @@ def linear(
     shown = linear_document(record, inputs.describe(), directions.eigenvalue.size)
     curves = partial(_curves, curve, directions, learning_rate, deviation, law, times)
     return LinearCurve(record, shown, curves)
-
-
-@contextmanager
-def _naming_the_covariance() -> Iterator[None]:
-    """Turn errors about a file or an array into errors about the argument ``covariance``."""
-    try:
-        yield
-    except InputError as error:
-        if error.argument in ("file", "array"):
-            raise error.renamed("covariance") from None
-        raise
 
 
 def _check_eigenbasis(basis: str, what: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from symderiv.api.arguments.exact_numbers import check_digits, exact
+from symderiv.api.arguments.numbers import check_digits, exact
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.drawing import drawn
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 
@@ -66,7 +66,7 @@ class Plateau(Answer):
                 "and exponent",
                 argument="plot",
             )
-        return drawn("analysis_plots.linear_plots.spectrum_axes", self._groups, ax)
+        return drawn("analysis_plots.run_plots.spectrum_axes", self._groups, ax)
 
 
 @public
@@ -126,10 +126,8 @@ def plateau(
     from symderiv.analysis.plateau.plateau_report import plateau_report
     from symderiv.formula import activation as read_activation
 
-    try:
+    with errors_about("activation"):
         chosen = read_activation(activation)
-    except InputError as error:
-        raise error.renamed("activation") from None
     return Plateau(plateau_report(chosen, teacher, eta, digits, full=full))
 
 

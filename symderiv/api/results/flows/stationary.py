@@ -15,8 +15,7 @@ from symderiv.analysis.fixed_points.continuation import FixedPointBranch, Parame
 from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
-from symderiv.api.arguments.exact_numbers import check_digits
-from symderiv.api.arguments.ranges import ranges_of
+from symderiv.api.arguments.numbers import check_digits, ranges_of
 from symderiv.api.results.flows.fixed_point_answer import (
     NOT_FOLLOWED,
     UNPROVED,

@@ -13,7 +13,8 @@ from flint import arb
 from symderiv.analysis.fixed_points.continuation import followed
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
-from symderiv.api.arguments.ranges import ranges_of
+from symderiv.api.arguments.numbers import ranges_of
+from symderiv.api.results.answer import Rows
 from symderiv.api.results.flows.fixed_point_answer import (
     NOT_FOLLOWED,
     UNPROVED,
@@ -25,7 +26,6 @@ from symderiv.api.results.flows.fixed_point_answer import (
     proved,
 )
 from symderiv.api.results.flows.jacobian import system_slopes
-from symderiv.foundation.documents.document import Summary
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.flows.courses import Goal
 from symderiv.precision.balls.eigenvalues import doubles_of
@@ -75,12 +75,12 @@ class SystemFixedPoints(FixedPoints):
             for each in self._record[name]
         ]
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         rows = [(name, record[name]) for name in ("symmetries", "jacobian")]
         proofs = sum(each["certified"] for each in record["points"])
         rows.append(("points", f"{len(record['points'])} found, {proofs} of them proved"))
-        return Summary(self._title, rows, record["warnings"])
+        return rows
 
 
 def system_fixed_points(

@@ -149,5 +149,5 @@ def _integrated(
         variables[name] = (over, values.reshape(grid.shape), {"long_name": NUMBERS[field]})
     data = xarray.Dataset(variables, {**labels, "alpha": ("alpha", alpha, TIME), **units})
     # with methods by which datasets draw and save themselves
-    runs: xarray.Dataset = drawing("symderiv.sweeps.dataset_accessor").as_runs(data)
+    runs: xarray.Dataset = drawing("symderiv.sweeps.many_runs").as_runs(data)
     return runs

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.results.answer import Answer
-from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.api.results.answer import Answer, Rows
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.drawing import drawn
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.events.conditions import Readable
 from symderiv.integrate.flows.event_times import Followed
@@ -42,15 +41,15 @@ class Fit(Answer):
 
     _title = "Fit"
 
-    def _document(self) -> Node:
+    def _tables(self) -> Sequence[Node]:
         record = self._record
         rows = [
             [name, f"{value:.8g}", f"{record['standard_errors'][name]:.2g}"]
             for name, value in record["parameters"].items()
         ]
-        return Part("", [self._summary(), Tabular(("number", "value", "standard error"), rows)])
+        return [Tabular(("number", "value", "standard error"), rows)]
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         rows: list[tuple[str, object]] = [
             (name, f"{value:.6g} ± {record['standard_errors'][name]:.2g}")
@@ -58,7 +57,7 @@ class Fit(Answer):
         ]
         rows.append(("chi square", f"{record['chi_square']:.6g}"))
         rows.append(("degrees of freedom", record["degrees_of_freedom"]))
-        return Summary(self._title, rows)
+        return rows
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the data as points, with standard errors, and the fitted curves as lines.
@@ -77,7 +76,7 @@ def fitted(
 ) -> Fit:
     """Return the fit of a study or system; see :meth:`symderiv.Problem.fit`."""
     followed.course({})  # a wrong start is refused as such
-    with _of_parameters():
+    with errors_about("parameters"):
         begin = {name: followed.number(name) for name in parameters}
         followed.directions(parameters)
     given = _Data(curves, followed.readable)
@@ -147,15 +146,6 @@ def _fit(
             "warnings": [],
         }
     )
-
-
-@contextmanager
-def _of_parameters() -> Iterator[None]:
-    """Turn errors about a number into errors about the argument ``parameters``."""
-    try:
-        yield
-    except InputError as error:
-        raise error.renamed("parameters") from None
 
 
 class _Data:

@@ -9,26 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.followed import FollowedStudy
 from symderiv.api.results.runs.fluctuating import Fluctuating
 from symderiv.api.results.runs.study_fluctuating import StudyFluctuations
 from symderiv.api.results.runs.system_fluctuating import SystemFluctuations
-from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import InputError, check_one_of
 from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.integrate.events.asked import Event, events_of
 from symderiv.integrate.events.conditions import Condition
 from symderiv.integrate.flows.courses import Goal
-from symderiv.integrate.fluctuations.first_times import (
-    distance_of_widths,
-    first_times,
-    normal_points,
-)
 from symderiv.integrate.fluctuations.gaussian_run import (
     GaussianRun,
+    distance_of_widths,
+    first_times,
     gaussian_run,
+    normal_points,
     without_later_noise,
 )
 from symderiv.system.system_following import FollowedSystem
@@ -157,7 +155,7 @@ class Fluctuations(Answer):
         curves = [(name, self.mean_of(name), self.deviation_of(name)) for name in names or [own]]
         return drawn("analysis_plots.run_plots.band_axes", self.alpha, curves, ax)
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         rows: list[tuple[str, object]] = [
             ("dimension", record["dimension"]),
@@ -167,16 +165,15 @@ class Fluctuations(Answer):
         ]
         for each in record["events"]:
             rows.append((each["event"], _law_text(each)))
-        notes = [f"warning: {warning}" for warning in record["warnings"]]
-        return Summary(self._title, rows, notes)
+        return rows
 
-    def _document(self) -> Node:
+    def _tables(self) -> Sequence[Node]:
         rows = [
             [name, f"{self.mean_of(name)[-1]:.6g}", f"{self.deviation_of(name)[-1]:.2g}"]
             for name in self._record["names"][:_SHOWN]
         ]
         head = ("at the end", "mean", "standard deviation")
-        return Part("", [self._summary(), Tabular(head, rows, sides="lrr")])
+        return [Tabular(head, rows, sides="lrr")]
 
 
 class EventTimes(Answer):
@@ -264,9 +261,9 @@ class EventTimes(Answer):
         place = "analysis_plots.run_plots.time_axes"
         return drawn(place, self._record["event"], self._times, ax)
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
-        rows: list[tuple[str, object]] = [
+        return [
             ("event", record["event"]),
             ("dimension", record["dimension"]),
             ("law", _law_text(record)),
@@ -274,8 +271,6 @@ class EventTimes(Answer):
             ("growth rate there", f"{record['growth_rate']:.6g}"),
             ("change by later noise", f"{record['distance']:.2g} of the runs at most"),
         ]
-        notes = [f"warning: {warning}" for warning in record["warnings"]]
-        return Summary(self._title, rows, notes)
 
 
 def _law_text(record: dict[str, Any]) -> str:

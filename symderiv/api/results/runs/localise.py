@@ -20,7 +20,7 @@ from symderiv_models.localisation.receptive import (
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.documents.document import Part, Summary, Tabular
 from symderiv.foundation.drawing import drawing, drawn
-from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
+from symderiv.foundation.errors import InputError, ToleranceError, check_one_of, errors_about
 from symderiv.foundation.limits import check_memory
 from symderiv.foundation.named_arguments import public, taking
 from symderiv.foundation.outputs import Output, as_output
@@ -156,10 +156,8 @@ class FieldLearning:
 
         from symderiv.formula import activation
 
-        try:
+        with errors_about("activation"):
             activation(self.activation)
-        except InputError as error:
-            raise error.renamed("activation") from None
         return Learner(
             *(inputs, self.units, self.activation, self.loss, self.biases),
             *(self.learning_rate, self.batch, self.initial_std),

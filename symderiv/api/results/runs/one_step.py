@@ -165,18 +165,18 @@ class OneStep(Setting):
             return OneStepErrors(_record(compare(self, tell)))
 
 
-def _record(found: ModelComparison) -> dict[str, Any]:
-    setting, first = found.setting, found.trials[0]
+def _record(comparison: ModelComparison) -> dict[str, Any]:
+    setting, first = comparison.setting, comparison.trials[0]
     others = [name for name in setting.models if name != "network"]
-    network = found.error("network").mean
+    network = comparison.error("network").mean
     differences = {}
     for name in others:
-        difference = found.difference(name)
+        difference = comparison.difference(name)
         differences[name] = {**difference.to_dict(), "relative": difference.mean / network}
     record: dict[str, Any] = {
-        "errors": {name: found.error(name).to_dict() for name in setting.models},
+        "errors": {name: comparison.error(name).to_dict() for name in setting.models},
         "training_errors": {
-            name: found.error(name, training=True).to_dict() for name in setting.models
+            name: comparison.error(name, training=True).to_dict() for name in setting.models
         },
         "paired_difference": differences,
         "error": "E(y - yhat)^2, without 1/2",
@@ -191,8 +191,8 @@ def _record(found: ModelComparison) -> dict[str, Any]:
         "spike": setting.spike,
     }
     if first.hermite is not None:
-        record |= _hermite(found)
-    truncations = [trial.truncation for trial in found.trials if trial.truncation is not None]
+        record |= _hermite(comparison)
+    truncations = [trial.truncation for trial in comparison.trials if trial.truncation is not None]
     if truncations:
         record["conditional"] = {
             "order": max(each.order for each in truncations),
@@ -201,15 +201,15 @@ def _record(found: ModelComparison) -> dict[str, Any]:
     return record
 
 
-def _hermite(found: ModelComparison) -> dict[str, Any]:
+def _hermite(comparison: ModelComparison) -> dict[str, Any]:
     """Return degree and coefficients of the Hermite model, those of the first trial."""
     from symderiv_models.one_step.setting import window_degree
 
-    model = found.trials[0].hermite
+    model = comparison.trials[0].hermite
     assert model is not None
     return {
-        "degree": found.setting.hermite_degree,
-        "window_degree": window_degree(found.setting.beta),
+        "degree": comparison.setting.hermite_degree,
+        "window_degree": window_degree(comparison.setting.beta),
         "coefficients": {
             "b": model.scale,
             "h": [value.value for value in model.coefficients],

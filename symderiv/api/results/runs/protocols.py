@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.api.arguments.ranges import range_of
+from symderiv.api.arguments.numbers import range_of
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.answer import Answer
+from symderiv.api.results.answer import Answer, Rows
 from symderiv.api.results.followed import number_of, with_numbers
 from symderiv.api.results.rate_function import flow_at
-from symderiv.foundation.documents.document import Node, Part, Summary, Tabular
+from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.drawing import drawn
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.foundation.progress import Tell
 from symderiv.integrate.control.controlled_flow import ControlledFlow
-from symderiv.integrate.control.objectives import (
+from symderiv.integrate.control.searches import (
+    ControlFound,
+    ControlSearch,
     FinalError,
     IntegratedError,
     Objective,
     TimeToError,
 )
-from symderiv.integrate.control.searches import ControlFound, ControlSearch
 from symderiv.integrate.flows.sensitivities import VariedFlow, VariedRun
 from symderiv.keys.study_tables import LEARNING_RATES
 
@@ -77,7 +78,7 @@ class OptimalControl(Answer):
 
     _title = "Optimal control"
 
-    def _document(self) -> Node:
+    def _tables(self) -> Sequence[Node]:
         record = self._record
         rows = [[each["kind"], f"{each['begin']:.6g}", f"{each['end']:.6g}"] for each in self.arcs]
         table = Tabular(("arc", "from alpha", "to alpha"), rows)
@@ -90,12 +91,12 @@ class OptimalControl(Answer):
             )
         ]
         gains = Tabular(("control", record["asked"], "divided by the optimal one"), others)
-        return Part("", [self._summary(), gains, table])
+        return [gains, table]
 
-    def _summary(self) -> Summary:
+    def _rows(self) -> Rows:
         record = self._record
         values = record["values"]
-        rows: list[tuple[str, object]] = [
+        return [
             ("control", f"{record['control']}, {len(values)} pieces up to {record['edges'][-1]:g}"),
             ("values", f"{min(values):.6g} to {max(values):.6g}"),
             (record["asked"], f"{record['objective']:.8g}"),
@@ -105,7 +106,6 @@ class OptimalControl(Answer):
             ("slopes of wrong sign at bounds", f"{record['wrong_signs']:.1e}"),
             ("kind", "bang-bang" if record["bang_bang"] else "with interior arcs"),
         ]
-        return Summary(self._title, rows, [f"warning: {each}" for each in record["warnings"]])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the control over α, with the best constant and the steepest descent.
@@ -260,9 +260,9 @@ def _searched(flow: ControlledFlow, asked: _Asked, update: Tell) -> dict[str, An
 
 
 def _record(
-    asked: _Asked, search: ControlSearch, found: tuple[ControlFound, ControlFound, ControlFound]
+    asked: _Asked, search: ControlSearch, controls: tuple[ControlFound, ControlFound, ControlFound]
 ) -> dict[str, Any]:
-    best, *others = found
+    best, *others = controls
     slopes = search.slopes(best)
     low, high = search.bounds
     lower, upper = best.values <= low, best.values >= high
@@ -284,12 +284,12 @@ def _record(
     }
 
 
-def _listed(found: ControlFound) -> dict[str, Any]:
+def _listed(control: ControlFound) -> dict[str, Any]:
     return {
-        "values": found.values.tolist(),
-        "objective": found.objective,
-        "alpha": found.alpha.tolist(),
-        "errors": found.errors.tolist(),
+        "values": control.values.tolist(),
+        "objective": control.objective,
+        "alpha": control.alpha.tolist(),
+        "errors": control.errors.tolist(),
     }
 
 
@@ -319,10 +319,8 @@ def controlled(
     Raises:
         InputError: the name is not that of a number, or the number cannot be a control.
     """
-    try:
+    with errors_about("control"):
         given = number_of(study, control)
-    except InputError as error:
-        raise error.renamed("control") from None
 
     def flow(value: float) -> VariedRun:
         numbers = {control: value}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.equations.certified import (
     enclosed_trajectory,
@@ -12,16 +14,16 @@ from symderiv.api.results.equations.certified import (
     traced_study,
 )
 from symderiv.api.results.followed import FollowedStudy
+from symderiv.foundation.errors import InputError, check_whole
+from symderiv.integrate.events.asked import PLATEAU, Event
 from symderiv.integrate.flows.event_times import RunWanted
 from symderiv.integrate.rules.solving import solve
-from symderiv.keys.study_tables import Time
+from symderiv.keys.study_tables import MOST_POINTS, Time
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from symderiv.api.results.rate_function import Start
-    from symderiv.api.results.runs.run_asked import RunAsked
-    from symderiv.foundation.progress import Tell
+    from symderiv.api.results.runs.grids import RunAsked
+    from symderiv.foundation.progress import Progress, Tell
     from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
 
@@ -84,3 +86,57 @@ def _integrated(
     if checkpoint is not None and checkpoint.stopped:
         return replace(run, cause="interrupted")
     return run
+
+
+_OVER_TIME = ("Q", "R", "v", "generalization_error", "student_overlap", "cross_overlap")
+_SUMS = ("steps", "rejected", "rhs_evaluations", "wall_seconds")
+
+
+def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Trajectory:
+    """Return the run with times up to a later end; see :meth:`Trajectory.extend`."""
+    check_whole("points", points, 1, MOST_POINTS)
+    reached, end = float(run.alpha[-1]), float(end)
+    if not end > reached:
+        raise InputError(
+            f"{end:g} is not later than {reached:g}, the end of the run", argument="end"
+        )
+    problem = run.problem
+    spread = np.geomspace if problem.time.spacing == "log" and reached > 0.0 else np.linspace
+    added = spread(reached, end, points + 1)[1:]
+    times = np.concatenate([run.alpha, added])
+    # the times of the extended run
+    whole = problem.timed(alpha=times.tolist())
+    if not np.isfinite(run.final.student_overlap).all():
+        raise InputError(
+            "the file of this run did not keep the overlaps per eigenvalue; solve it again",
+            argument="end",
+        )
+    events = [
+        each.name if each.name in PLATEAU else Event(each.name, each.condition)
+        for each in run.events
+    ]
+    if run.compression is not None or run.further or events or problem.has_rule:
+        again: Trajectory = whole.solve(initial=run.initial, events=events, progress=progress)
+        return again
+    later: Trajectory = problem.solve(
+        alpha=(added - reached).tolist(), initial=run.final, progress=progress
+    )
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(run, name), getattr(later, name)]) for name in _OVER_TIME
+    }
+    sums: dict[str, Any] = {name: getattr(run, name) + getattr(later, name) for name in _SUMS}
+    return replace(
+        later,
+        **joined,
+        **sums,
+        alpha=np.concatenate([run.alpha, later.alpha + reached]),
+        alpha_end=later.alpha_end + reached,
+        initial=run.initial,
+        tolerance_reached=max(run.tolerance_reached, later.tolerance_reached),
+        tolerance_kept=run.tolerance_kept and later.tolerance_kept,
+        warnings=tuple(dict.fromkeys((*run.warnings, *later.warnings))),
+        by_default=run.by_default,
+        study_text=whole.study_text,
+        origin=whole,
+        output=None,
+    )

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from symderiv.api.results.flows.jacobian import symmetric_directions
 from symderiv.api.results.rate_function import flow_at
 from symderiv.api.results.runs.fluctuating import (
     Fluctuating,
@@ -96,7 +95,7 @@ class StudyFluctuations(Fluctuating):
         moving = {str(each) for each in self.reading.statement.step().scalars}
         coordinates = []
         packing = self._packing
-        for place, direction in symmetric_directions(packing):
+        for place, direction in packing.coordinates():
             name = next(n for n, part in packing.slices.items() if part.start <= place < part.stop)
             index = np.unravel_index(place - packing.slices[name].start, packing.shapes[name])
             entry = name, tuple(int(n) for n in index)

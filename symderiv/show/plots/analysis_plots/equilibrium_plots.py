@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symderiv.show.plots.axes import new_axes
+from symderiv.show.plots.axes import explained, new_axes
 from symderiv.show.plots.plots import colour
 
 if TYPE_CHECKING:
@@ -81,10 +81,7 @@ def possible_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = No
             )
     for each in record["transitions"]:
         axis.axvline(each["alpha"], color="0.6", lw=0.8, ls=":")
-    axis.set_xlabel("α")
-    axis.set_ylabel({"free_entropy": "free entropy"}.get(quantity, quantity))
-    axis.legend(frameon=False)
-    return axis
+    return explained(axis, "α", {"free_entropy": "free entropy"}.get(quantity, quantity))
 
 
 def risk_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = None) -> Axes:
@@ -98,10 +95,7 @@ def risk_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = None) 
     axis = new_axes(ax)
     own = colour(0 if ax is None else 2, 3)
     axis.plot(record["alpha"], record[quantity], color=own, label=f"{record['loss']} loss")
-    axis.set_xlabel("α")
-    axis.set_ylabel(quantity.replace("_", " "))
-    axis.legend(frameon=False)
-    return axis
+    return explained(axis, "α", quantity.replace("_", " "))
 
 
 def specialisation_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
@@ -129,10 +123,7 @@ def specialisation_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Ax
     axis.set_xticks(ticks, [f"{each:g}" for each in units[finite]] + ["∞"] * int((~finite).sum()))
     axis.minorticks_off()
     axis.set_ylim(0.9 * low.min(), min(most, 1.1 * high.max()))
-    axis.set_xlabel("K")
-    axis.set_ylabel("α/K")
-    axis.legend(frameon=False)
-    return axis
+    return explained(axis, "K", "α/K")
 
 
 def moment_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
@@ -152,7 +143,4 @@ def moment_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
         style = ("os^v" if points else ("-", "--", ":", "-."))[n % 4]
         axis.plot(y, moments[:, i, j], style, label=f"E[z{i + 1} z{j + 1}{less} | y]")
     axis.axhline(0.0, color="0.7", lw=0.8)
-    axis.set_xlabel("y")
-    axis.set_ylabel("mean given y")
-    axis.legend(frameon=False)
-    return axis
+    return explained(axis, "y", "mean given y")

@@ -1,4 +1,4 @@
-"""Figures of runs: fluctuations at finite N, fits, controls, errors on tasks."""
+"""Figures of runs and rates: fluctuations, fits, controls, errors on tasks, linear networks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.foundation.errors import check_one_of
-from symderiv.show.plots.axes import beside, new_axes
-from symderiv.show.plots.plots import colour
+from symderiv.show.plots.axes import beside, explained, new_axes
+from symderiv.show.plots.features import Floats
+from symderiv.show.plots.plots import _COLOURS, colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,9 +35,7 @@ def band_axes(
         own = colour(number, len(curves))
         axis.plot(alpha, mean, color=own, label=name)
         axis.fill_between(alpha, mean - spread, mean + spread, color=own, alpha=0.25, lw=0)
-    axis.set_xlabel("α")
-    axis.legend(frameon=False)
-    return axis
+    return explained(axis, "α")
 
 
 def time_axes(name: str, times: np.ndarray, ax: Axes | None = None) -> Axes:
@@ -51,11 +50,8 @@ def time_axes(name: str, times: np.ndarray, ax: Axes | None = None) -> Axes:
     share = (np.arange(times.size) + 0.5) / times.size
     known = np.isfinite(times)
     axis.step(times[known], share[known], where="mid", color=colour(0, 1), label=name)
-    axis.set_xlabel("α")
-    axis.set_ylabel("share of runs")
     axis.set_ylim(0, 1)
-    axis.legend(frameon=False)
-    return axis
+    return explained(axis, "α", "share of runs")
 
 
 def fit_axes(curves: Mapping[str, Mapping[str, list[float]]], ax: Axes | None = None) -> Axes:
@@ -116,27 +112,103 @@ _WORDS = {
 
 
 def bar_axes(
-    found: Forgetting,
+    forgetting: Forgetting,
     names: Sequence[str],
     label: str | Sequence[str] | None,
     ax: Axes | None,
 ) -> Axes:
     """Draw what :meth:`symderiv.storage.forgetting.Forgetting.plot` is asked for."""
-    data = found.to_xarray()
+    data = forgetting.to_xarray()
     for name in names:
         check_one_of("names", name, map(str, data.data_vars))
     asked = list(names) or ["begun", "learned", "final"]
     labels = [label] if isinstance(label, str) else list(label or ())
     axes = new_axes(ax)
-    places, width = np.arange(len(found.tasks)), 0.8 / len(asked)
+    places, width = np.arange(len(forgetting.tasks)), 0.8 / len(asked)
     for n, name in enumerate(asked):
         words = labels[n] if n < len(labels) else _WORDS.get(name, name)
         at = places + (n - 0.5 * (len(asked) - 1)) * width
         axes.bar(at, data[name].values, width, color=colour(n, len(asked)), label=words)
-    axes.set_xticks(places, [f"task {number + 1}" for number in found.tasks])
+    axes.set_xticks(places, [f"task {number + 1}" for number in forgetting.tasks])
     differences = set(asked) <= {"forgetting", "transfer"}
     axes.set_ylabel("difference of errors" if differences else r"generalisation error $\epsilon_g$")
     if data[asked].to_array().min() < 0:
         axes.axhline(0.0, color="#444444", linewidth=0.8)
     beside(axes, axes.get_legend_handles_labels()[0])
     return axes
+
+
+def linear_axes(
+    alpha: Floats,
+    curves: Mapping[str, Floats],
+    window: tuple[float, float] | None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Return axes with ε_g(α), one line per curve, and the power law's window shaded.
+
+    Args:
+        alpha: ascending times, shape (n,).
+        curves: label and values, shape (n,), the exact one first.
+        window: the two ends of the window, or None.
+        ax: where to draw; new axes when None.
+    """
+    axis = new_axes(ax)
+    styles = ("-", "--", ":", "-.")
+    lowest = np.inf
+    for index, (label, values) in enumerate(curves.items()):
+        good = (alpha > 0) & (values > 0)
+        colour, style = _COLOURS[index % len(_COLOURS)], styles[index % len(styles)]
+        axis.plot(alpha[good], values[good], style, color=colour, label=label)
+        if np.any(good):
+            lowest = min(lowest, float(np.min(values[good])))
+    if axis.lines and np.isfinite(lowest):
+        axis.set(xscale="log", yscale="log")
+    if window is not None:
+        left, right = axis.get_xlim()
+        axis.axvspan(max(window[0], left), min(window[1], right), color="#999999", alpha=0.15)
+        axis.set_xlim(left, right)
+    axis.set(
+        xlabel=r"$\alpha$  (examples per input dimension)",
+        ylabel=r"generalisation error $\epsilon_g$",
+    )
+    beside(axis, axis.get_legend_handles_labels()[0])
+    return axis
+
+
+_KINDS = {"attractive": 0, "neutral": 2, "escaping": 1}
+
+#: A symmetry sector: its motion, its kind (attractive, neutral, escaping), multiplicity, rates.
+Group = tuple[str, str, int, Sequence[float]]
+
+
+def spectrum_axes(groups: Sequence[Group], ax: Axes | None = None) -> Axes:
+    """Return axes with the rates of all groups, linear around 0 and logarithmic beyond.
+
+    Args:
+        groups: the groups, with at least one rate each; a positive rate leaves the plateau.
+        ax: where to draw; new axes when None.
+    """
+    sizes = [abs(rate) for *_, rates in groups for rate in rates if rate]
+    axis = new_axes(ax)
+    named = set()
+    for row, (_, kind, _, rates) in enumerate(groups):
+        colour = _COLOURS[_KINDS.get(kind, 3)]
+        label = None if kind in named else kind
+        named.add(kind)
+        axis.plot(
+            rates,
+            [row] * len(rates),
+            "|",
+            color=colour,
+            label=label,
+            markersize=13,
+            markeredgewidth=1.6,
+        )
+    axis.axvline(0.0, color="#444444", linewidth=0.8, zorder=1)
+    axis.set_xscale("symlog", linthresh=min(sizes, default=1.0))
+    axis.set_yticks(range(len(groups)), [f"{label}  × {count}" for label, _, count, _ in groups])
+    axis.margins(x=0.06)
+    axis.set_ylim(len(groups) - 0.4, -0.6)
+    axis.set_xlabel(r"rate per unit of $\alpha$ (positive: leaves the plateau)")
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    return axis

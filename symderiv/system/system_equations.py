@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.latex import LatexPrinter
 
 from symderiv.foundation.documents.written_derivation import Derivation, Section, Step
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, errors_about
 from symderiv.keys.study_tables import letter_of
 from symderiv.lowering.means.closed_means import X, field_symbols
 from symderiv.lowering.means.joint_means import LARGEST_CONSTANT
@@ -24,7 +24,6 @@ from symderiv.statement.stated_problem import Constraint, Descent, Inputs
 from symderiv.statement.vector_expressions import SlowVector, VectorExpression
 from symderiv.system.census import CensusTerm, census
 from symderiv.system.closed_motion import Closed
-from symderiv.system.named_states import at_state
 from symderiv.system.system_runs import Solver
 
 
@@ -48,13 +47,16 @@ class SystemEquations:
     @cached_property
     def derivation(self) -> Derivation:
         """The statement, the step, the motion, the means and the conditions, step by step."""
+        conditions = (
+            Step("condition", each, "", r"N \to \infty") for each in conditions_of(self.closed)
+        )
         sections = (
             Section("What is stated", "statement", tuple(self._stated())),
             Section("One step", "step", tuple(self._changes())),
             Section("The motion of the order parameters", "motion", tuple(self._motion())),
             Section("Their means", "means", tuple(self._means())),
             Section("The census of terms", "census", tuple(self._counted())),
-            Section("Conditions", "conditions", tuple(self._conditions())),
+            Section("Conditions", "conditions", tuple(conditions)),
         )
         return Derivation("A stated learning problem", tuple(s for s in sections if s.steps))
 
@@ -92,7 +94,7 @@ class SystemEquations:
             raise InputError(
                 f"{name!r} is not an order parameter; choose one of {known}", argument="name"
             )
-        return tuple(step for _, step in self._rates_of(name))
+        return tuple(self._rates_of(name))
 
     def explain(self, name: str, state: Mapping[str, Any] | None = None) -> str:
         """Return the equations of one order parameter with every mean by name.
@@ -105,7 +107,7 @@ class SystemEquations:
         text = Derivation(f"The motion of {name}", (section,)).to_text()
         if state is None:
             return text
-        with at_state():
+        with errors_about("state", "initial"):
             rates = self._solver.rates(state, {})
         return f"{text}\nRate at the state:\n{rates[name]}\n"
 
@@ -188,9 +190,9 @@ class SystemEquations:
     def _motion(self) -> Iterator[Step]:
         for name in self._solver.layout.names:
             if self._solver.layout.moves(name):
-                yield from (step for _, step in self._rates_of(name))
+                yield from self._rates_of(name)
 
-    def _rates_of(self, name: str) -> Iterator[tuple[str, Step]]:
+    def _rates_of(self, name: str) -> Iterator[Step]:
         equations, letters = self.closed.equations, self._letters
         layout = self._solver.layout
 
@@ -203,10 +205,7 @@ class SystemEquations:
             for symbol in layout.scalars[name]:
                 rate = equations.scalars.get(symbol, sp.S.Zero)
                 head = changing(letters.name(str(symbol)))
-                yield (
-                    str(symbol),
-                    Step("average", "The mean of its change.", head, letters.doprint(rate)),
-                )
+                yield Step("average", "The mean of its change.", head, letters.doprint(rate))
             return
         first, second = name.split(".")
         seen = set()
@@ -221,10 +220,7 @@ class SystemEquations:
                     "Stein's rule turns means with an input into mean slopes; the squares of the "
                     "changes add the noise."
                 )
-                yield (
-                    name,
-                    Step("Stein", words, head, letters.doprint(equations.overlap_rate(*pair))),
-                )
+                yield Step("Stein", words, head, letters.doprint(equations.overlap_rate(*pair)))
 
     def _means(self) -> Iterator[Step]:
         means, letters = self.closed.means, self._letters
@@ -241,31 +237,29 @@ class SystemEquations:
                 rf"I_{{{number}}}({arguments})",
                 letters.doprint(value),
             )
+        reach = f"variances up to {LARGEST_VARIANCE:g}"
         for joint, name in means.joints.names.items():
-            number = name.partition("_")[2]
             scalars = f" and scalars up to {LARGEST_CONSTANT:g}" if joint.constants else ""
             words = (
-                "By quadrature over the joint fields; largest error found, for variances up to "
-                f"{LARGEST_VARIANCE:g}{scalars}: {means.error:.1e}."
+                f"By quadrature over the joint fields; largest error found, for {reach}{scalars}"
             )
-            fields = ", ".join(sp.latex(each) for each in joint.fields)
-            inner = rf"\left\langle {letters.doprint(joint.function)} \right\rangle_{{{fields}}}"
-            yield Step("mean", words, f"J_{{{number}}}", inner)
+            yield self._by_quadrature("J", name, words, joint.fields, joint.function)
         for name, factors in means.products.told.items():
-            number = name.partition("_")[2]
             words = (
-                "By quadrature, one function of each field, with or without kinks; largest error "
-                f"found, for variances up to {LARGEST_VARIANCE:g}: {means.error:.1e}."
+                "By quadrature, one function of each field, with or without kinks; largest error"
             )
-            fields = ", ".join(sp.latex(z) for z in field_symbols(len(factors)))
-            product = sp.Mul(
-                *(
-                    f.xreplace({X: z})
-                    for f, z in zip(factors, field_symbols(len(factors)), strict=True)
-                )
-            )
-            inner = rf"\left\langle {letters.doprint(product)} \right\rangle_{{{fields}}}"
-            yield Step("mean", words, f"P_{{{number}}}", inner)
+            fields = field_symbols(len(factors))
+            product = sp.Mul(*(f.xreplace({X: z}) for f, z in zip(factors, fields, strict=True)))
+            yield self._by_quadrature("P", name, f"{words} found, for {reach}", fields, product)
+
+    def _by_quadrature(
+        self, letter: str, name: str, words: str, fields: Iterable[sp.Symbol], function: sp.Expr
+    ) -> Step:
+        """Return the step of a mean over fields that is computed with the stated error."""
+        head = f"{letter}_{{{name.partition('_')[2]}}}"
+        among = ", ".join(map(sp.latex, fields))
+        inner = rf"\left\langle {self._letters.doprint(function)} \right\rangle_{{{among}}}"
+        return Step("mean", f"{words}: {self.closed.means.error:.1e}.", head, inner)
 
     def _counted(self) -> Iterator[Step]:
         letters = self._letters
@@ -282,10 +276,6 @@ class SystemEquations:
             else:
                 words = f"A term of the change of {name}{along} without drift: {term.reason}."
             yield Step("term", words, "", letters.doprint(term.term))
-
-    def _conditions(self) -> Iterator[Step]:
-        for sentence in conditions_of(self.closed):
-            yield Step("condition", sentence, "", r"N \to \infty")
 
 
 def conditions_of(closed: Closed) -> list[str]:
