@@ -677,8 +677,9 @@ class Problem(Shown):
 
         Returns:
             An xarray Dataset. Q, R, v and generalization_error depend on the lists and on alpha. T,
-            status, alpha_end, tolerance_reached (an estimate; not a number unless ``check`` is
-            "auto"), local_error_sum (the sum of the estimated errors of steps), steps,
+            status, alpha_end, tolerance_reached and error_accuracy (estimates of the largest errors
+            of Q, R, v and of generalization_error, as of a :class:`Trajectory`; not a number unless
+            ``check`` is "auto"), local_error_sum (the sum of the estimated errors of steps), steps,
             rhs_evaluations and wall_seconds depend on the lists. ``status`` is "done", the reason
             why a run ended early, or "failed: …"; values after alpha_end are not a number. After an
             interrupt from the keyboard, the dataset contains what was computed.
