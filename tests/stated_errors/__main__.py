@@ -26,7 +26,7 @@ from stated_errors.drawing import METHODS
 #: The studies whose verdicts are kept with the tests, and how many there are.
 _SEED, _STUDIES = 31, 300
 #: Families of runs in lanes.
-_FAMILIES = 24
+_FAMILIES = 20
 #: How many times the true error what is stated may be in the median, and what it may cost beside
 #: any run.
 _RATIO, _COST = 30.0, 1.0

@@ -1,8 +1,8 @@
 """The true errors of runs in lanes beside those that they state.
 
-The reference of closed means is :mod:`stated_errors.long_double`. Sums over many error functions
-take minutes there, and velocities have no layout in it: their reference is SciPy's order 8 with the
-engine's right-hand side, at a tolerance of 1e-13.
+The reference of closed means is :mod:`stated_errors.long_double`. Sums over many error functions,
+biases and dropout take minutes there, and velocities have no layout in it: their reference is
+SciPy's order 8 with the engine's right-hand side, at a tolerance of 1e-13.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from symderiv.integrate.steppers.walk import DONE
 
 #: Activations that are sums of many error functions, or contain a Gaussian.
 _SUMS = ("tanh", "gelu")
+#: Keys whose rules take minutes in long doubles, or are not written for them.
+_DEAR = {"network.student_biases", "training.keep", "training.momentum_rate"}
 #: The smallest relative tolerance of SciPy's steps, and an absolute one: velocities begin at zero.
 _LEAST, _ABSOLUTE = 1e-13, 1e-24
 
@@ -77,9 +79,9 @@ def in_lanes(runs: list[Drawn]) -> tuple[Chunk, list[np.ndarray]]:
 
 
 def _reference(drawn: Drawn) -> Reference:
-    network, training = drawn.study.network, drawn.study.training
+    network, keys = drawn.study.network, {*drawn.study.rule_keys}
     sums = {network.activation, network.teacher_activation} & {*_SUMS}
-    return double_results if sums or training.momentum_rate else long_results
+    return double_results if sums or keys & _DEAR else long_results
 
 
 def double_results(flow: Flow, tolerance: float) -> np.ndarray:
