@@ -58,9 +58,6 @@ _HOPELESS = 0.5
 # The third run may take this part of the steps with which it and the worse run would cost as much
 # as the run: its first steps need more evaluations than others.
 _LEFT = 0.8
-# A worse run with implicit steps may make fewer evaluations for results between its steps than the
-# run, by those of so many steps. Without this, one of 40 short runs cost more than the run itself.
-_LEFT_OUT = 2.0
 # A tolerance smaller by less than this factor would give much the same run.
 _MUCH = 3.0
 # The largest number of repetitions with smaller tolerances.
@@ -170,18 +167,6 @@ class Worse:
         return self.own + (self.between if hard else 0.0)
 
 
-def _most_between(result: FlatResult) -> float:
-    """Return how many evaluations a worse run may make for results between its steps.
-
-    They are counted when a step has been made. Implicit steps take many, and more if they are
-    longer, so that the last ones of a short run would make it dearer than the run itself.
-    """
-    ordinary = result.rhs_evaluations - result.between
-    step = ordinary / max(result.steps + result.rejected, 1)
-    left_out = _LEFT_OUT * step if IMPLICIT in result.method else 0.0
-    return max(result.between - left_out, 0.0)
-
-
 def accuracy(changes: np.ndarray, errors: np.ndarray, unseen: float) -> float:
     """Return the largest error of the generalisation error, relative to it.
 
@@ -263,7 +248,7 @@ def estimated(
     worse = Worse.of(problem, result, tolerance)
     most = 2 * (result.steps + result.rejected) + 100
     # if these are a fifth fewer, one of 300 stated errors is below the true one
-    coarse = worse.flow.run(worse.tolerance, most, progress, _most_between(result))
+    coarse = worse.flow.run(worse.tolerance, most, progress, result.between)
     runs.append(coarse)
     reached = worse.error(result, coarse)
     if math.isnan(reached):
