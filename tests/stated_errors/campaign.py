@@ -107,17 +107,17 @@ def tried(drawn: Drawn) -> Verdict:
     if drawn.method == "ensemble":
         with counted(type(flow)) as counts:
             chunk = integrate_chunk([study], starts=[drawn.start], threads=1, check="auto")
-        said = Said.of_chunk(chunk, 0, study.time.relative_tolerance)
+        said = StatedErrors.of_chunk(chunk, 0, study.time.relative_tolerance)
     else:
         with counted(type(flow)) as counts:
             run = solve(study, start=drawn.start)
-        said = Said.of_run(run)
+        said = StatedErrors.of_run(run)
     ran, cost = time.process_time() - begun, counts.cost(said.curves[0])
     return judged(drawn, said, cost, ran, long_results)
 
 
 @dataclass(frozen=True)
-class Said:
+class StatedErrors:
     """What a run says: its curves Q, R, v and generalisation error, and of their errors."""
 
     curves: tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -128,14 +128,14 @@ class Said:
     words: tuple[str, str, str]
 
     @classmethod
-    def of_run(cls, run: Trajectory) -> Said:
+    def of_run(cls, run: Trajectory) -> StatedErrors:
         """What a single run says."""
         words = run.cause, run.method, run.tolerance_method[:10]
         stated = run.tolerance_reached, run.error_accuracy, run.tolerance_kept
         return cls((run.Q, run.R, run.v), run.generalization_error, *stated, words)
 
     @classmethod
-    def of_chunk(cls, chunk: Chunk, number: int, asked: float) -> Said:
+    def of_chunk(cls, chunk: Chunk, number: int, asked: float) -> StatedErrors:
         """What one of many runs says."""
         reached = int(np.count_nonzero(np.isfinite(chunk.generalization_error[number])))
         Q, R, v, error = (
@@ -152,7 +152,7 @@ class Said:
 Reference = Callable[[Flow, float], np.ndarray]
 
 
-def judged(drawn: Drawn, said: Said, cost: float, ran: float, reference: Reference) -> Verdict:
+def judged(drawn: Drawn, said: StatedErrors, cost: float, ran: float, reference: Reference) -> Verdict:
     """Compare what a run says with a reference."""
     begun, flow = time.process_time(), flow_at(drawn)
     true = known = error_true = error_known = growth = math.nan

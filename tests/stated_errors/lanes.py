@@ -18,7 +18,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from support.campaign import Kept
 
-from stated_errors.campaign import Reference, Said, Verdict, judged
+from stated_errors.campaign import Reference, StatedErrors, Verdict, judged
 from stated_errors.drawing import Drawn
 from stated_errors.lane_families import MEMBERS, family
 from stated_errors.long_double import NoReferenceError, long_results
@@ -52,7 +52,7 @@ def tried(runs: list[Drawn]) -> list[Verdict]:
     # lanes share threads: what one run takes more, another takes less
     cost = float(evaluations[1].sum() / evaluations[0].sum())
     asked = runs[0].study.time.relative_tolerance
-    said = [Said.of_chunk(found, number, asked) for number in range(len(runs))]
+    said = [StatedErrors.of_chunk(found, number, asked) for number in range(len(runs))]
     return [
         judged(drawn, own, cost, ran, _reference(drawn))
         for drawn, own in zip(runs, said, strict=True)
