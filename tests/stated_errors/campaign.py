@@ -152,7 +152,9 @@ class StatedErrors:
 Reference = Callable[[Flow, float], np.ndarray]
 
 
-def judged(drawn: Drawn, said: StatedErrors, cost: float, ran: float, reference: Reference) -> Verdict:
+def judged(
+    drawn: Drawn, said: StatedErrors, cost: float, ran: float, reference: Reference
+) -> Verdict:
     """Compare what a run says with a reference."""
     begun, flow = time.process_time(), flow_at(drawn)
     true = known = error_true = error_known = growth = math.nan

@@ -418,10 +418,9 @@ class SweepKeys(TimedGridKeys, total=False):
     fresh: bool
     """solve everything again."""
     check: Literal["auto", "never"]
-    """"auto" estimates the error of each run from a second, less accurate one, as
-    :meth:`symderiv.Problem.solve` does, and takes the smaller steps of that; the whole takes two to
-    three times as long. Points that the store has without their errors are solved again. "never"
-    makes no second run."""
+    """"auto" estimates the errors of each run from a second one, with the steps of
+    :meth:`symderiv.Problem.solve`; this takes two to three times as long. Points that the store has
+    without their errors are solved again. "never" makes no second run."""
     progress: Progress
     """see :meth:`symderiv.Problem.solve`."""
     notice: Callable[[str], None] | None

@@ -31,10 +31,9 @@ class SweepMade:
             processor.
         force: replace a sweep of another problem.
         fresh: solve everything again.
-        check: "auto" estimates the error of each run from a second, less accurate one, as
-            :meth:`symderiv.Problem.solve` does, and takes the smaller steps of that; the whole takes
-            two to three times as long. Points that the store has without their errors are solved
-            again. "never" makes no second run.
+        check: "auto" estimates the errors of each run from a second one, with the steps of
+            :meth:`symderiv.Problem.solve`; this takes two to three times as long. Points that the
+            store has without their errors are solved again. "never" makes no second run.
         progress: see :meth:`symderiv.Problem.solve`.
         notice: a function that is called with a line that says where the sweep runs, and with one
             line for each damaged part.
