@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 import symderiv as sd
+from symderiv.integrate.ensemble.lane_pieces import step_tolerance
 from symderiv.integrate.ensemble.lane_run import run_in_lanes
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.problem.flat_layout import split_flat
@@ -84,7 +85,8 @@ def order_parameters(states: np.ndarray) -> np.ndarray:
 
 def in_lanes(given: Sequence[Flow], threads: int) -> np.ndarray:
     """All runs in lanes; order parameters, shape (n, A, 7)."""
-    return order_parameters(run_in_lanes(given, threads=threads).states)
+    tolerances = [step_tolerance(flow, False) for flow in given]
+    return order_parameters(run_in_lanes(given, threads=threads, tolerances=tolerances).states)
 
 
 def one_by_one(

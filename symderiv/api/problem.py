@@ -660,24 +660,24 @@ class Problem(Shown):
 
         If there are 256 runs or more and no mean is computed by quadrature, each thread integrates
         eight runs at a time, except schedules that are formulas, mixtures of tasks, batches that
-        grow with N, and large systems. The local errors of steps are those of :meth:`solve`;
-        ``check="auto"`` estimates how large the errors have become.
+        grow with N, and large systems.
 
         Args:
             end, alpha, points, spacing, relative_tolerance, absolute_tolerance: see :meth:`solve`;
                 the same for all runs. The default end is that of this problem.
             threads: number of threads; one per processor when left out.
             max_steps: steps after which a run is given up; 100 million when left out.
-            check: "auto" estimates the error of each run from a second, less accurate one, as
-                :meth:`solve` does; this takes up to twice the time. "never" makes no second run.
+            check: "auto" estimates the errors of each run from a second one, with the steps of
+                :meth:`solve`; this takes two to three times as long. "never" makes no second run.
             progress, notice: see :meth:`solve`.
             over, lists: lists of values by names as for :meth:`replace`; each is a dimension of the
                 result. ``over`` takes any names of keys, such as "training.learning_rate".
 
         Returns:
             An xarray Dataset. Q, R, v and generalization_error depend on the lists and on alpha. T,
-            status, alpha_end, tolerance_reached (an estimate; not a number unless ``check`` is
-            "auto"), local_error_sum (the sum of the estimated errors of steps), steps,
+            status, alpha_end, tolerance_reached and error_accuracy (estimates of the largest errors
+            of Q, R, v and of generalization_error, as of a :class:`Trajectory`; not a number unless
+            ``check`` is "auto"), local_error_sum (the sum of the estimated errors of steps), steps,
             rhs_evaluations and wall_seconds depend on the lists. ``status`` is "done", the reason
             why a run ended early, or "failed: …"; values after alpha_end are not a number. After an
             interrupt from the keyboard, the dataset contains what was computed.

@@ -69,8 +69,10 @@ _AXES: dict[str, tuple[tuple[str, ...], str]] = {
 NUMBERS = {
     "status": "how the run ended: done, or why it ended early; empty: not computed",
     "alpha_end": "time of the last step that was made",
-    "tolerance_reached": "estimate of the largest error of Q, R and v, relative; not a number "
-    "without a second run",
+    "tolerance_reached": "estimate of the largest error of Q, R and v (of all order parameters of "
+    "a system), relative; not a number without a second run",
+    "error_accuracy": "estimate of the largest error of the generalisation error, relative to it; "
+    "not a number without a second run",
     "error_sum": "sum of the estimated local errors of the steps, relative; what they have grown "
     "to is not in it",
     "steps": "steps that were made",

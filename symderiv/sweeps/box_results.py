@@ -46,6 +46,12 @@ class BoxResult:
         """Indices of points that were not computed, or whose failure may be temporary."""
         return np.flatnonzero(np.isin(self.arrays["status"], (NOT_YET, FAILED)))
 
+    @property
+    def unmeasured(self) -> np.ndarray:
+        """Indices of points whose errors were not measured."""
+        unknown = np.full(self.arrays["status"].size, np.nan)
+        return np.flatnonzero(np.isnan(self.arrays.get("tolerance_reached", unknown)))
+
 
 def empty(layout: SweepLayout, count: int, hashes: np.ndarray) -> BoxResult:
     """Return a result that contains nothing but the hashes of the points."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.keeping import Kept
 from symderiv.foundation.showing import Summary
+from symderiv.sweeps.run_grid import tables_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,13 +35,34 @@ class ManyRuns(Kept):
         return features
 
     def failure(self) -> str | None:
-        """Return one line on runs that did not reach their end; None if all did."""
+        """Return one line on runs that did not reach their end, or whose measured errors are above
+        the tolerance asked for; None if there are none.
+        """
         statuses = self.to_xarray()["status"].values.ravel().tolist()
         causes = Counter(name.partition(":")[0] for name in statuses if name not in ("done", ""))
         if not causes:
-            return None
+            return self._missed()
         said = ", ".join(f"{count} {name}" for name, count in sorted(causes.items()))
         return f"{causes.total()} of {len(statuses)} runs did not reach their end ({said})"
+
+    def _missed(self) -> str | None:
+        """Return one line on runs with errors above the tolerance asked for; None if there are
+        none, or if errors were not measured.
+        """
+        data, key = self.to_xarray(), "relative_tolerance"
+        if "tolerance_reached" not in data:
+            return None
+        asked = data.attrs.get(key)
+        if asked is None:
+            asked = tables_of(data.attrs["study"])["time"][key]
+        missed = data["tolerance_reached"] > (data[key] if key in data.coords else asked)
+        if not missed.any():
+            return None
+        most = float(data["tolerance_reached"].max())
+        return (
+            f"the errors of {int(missed.sum())} of {missed.size} runs are estimated to be above "
+            f"{key}; the largest is {f'{most:.1e}' if math.isfinite(most) else 'unknown'}"
+        )
 
     def __getitem__(self, name: str) -> xarray.DataArray:
         data = self.to_xarray()

@@ -62,6 +62,11 @@ class RunGrid(ABC):
     def text(self) -> str:
         """The text of what all points share, as stores keep it."""
 
+    @property
+    @abstractmethod
+    def checked(self) -> bool:
+        """True if the error of each run is measured by a second one."""
+
     @abstractmethod
     def over(self, axes: tuple[Axis, ...]) -> Self:
         """Return the grid over other values, which have been checked already."""

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -49,13 +49,13 @@ class Grid(RunGrid):
         over: values of keys, in addition to those of [sweep] or in place of them.
         tell: called with the progress of the checks.
         lazily: True checks studies when they are made, and allows repeated values.
+        options: options of :func:`integrate_chunk`.
 
     Raises:
         InputError: a study of the grid is not acceptable; nothing was computed.
     """
 
-    #: Options of the integration, and words for messages on where keys are given.
-    options: Mapping[str, Any] = MappingProxyType({})
+    #: Words for messages on where keys are given.
     _where = "in [sweep] "
 
     def __init__(
@@ -65,9 +65,10 @@ class Grid(RunGrid):
         tell: Tell = lambda task, fraction: None,
         *,
         lazily: bool = False,
+        options: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         given = lists_of({**study.sweep, **(over or {})}, study_key)
-        self.study = without_sweep(study)
+        self.study, self.options = without_sweep(study), options
         self._take(axes_of_lists(given, ", or a table [sweep]"))
         self._take(self._checked(tell, lazily))
 
@@ -83,8 +84,8 @@ class Grid(RunGrid):
         Raises:
             InputError: a study of the grid is not acceptable.
         """
-        grid = _again(without_sweep(study), axes)
-        grid.options, grid._where = options, ""
+        grid = _again(without_sweep(study), axes, options)
+        grid._where = ""
         for _ in grid.combinations():
             pass
         grid._take(grid._checked(lambda task, fraction: None, lazily=True))
@@ -105,16 +106,20 @@ class Grid(RunGrid):
             self._quick_axes.setdefault(table, []).append(place)
 
     def over(self, axes: tuple[Axis, ...]) -> Grid:
-        return _again(self.study, axes)
+        return _again(self.study, axes, self.options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # other processes get the study and the lists, not the studies made of them
-        return _again, (self.study, self.axes)
+        return _again, (self.study, self.axes, {**self.options})
 
     @property
     def text(self) -> str:
         """The text of what all points share."""
         return self.study.text
+
+    @property
+    def checked(self) -> bool:
+        return self.options.get("check") == "auto"
 
     def study_at(self, index: int) -> Study:
         """Return the study with a flat index."""
@@ -293,9 +298,15 @@ def without_sweep(study: Study) -> Study:
 
 @dataclass(frozen=True)
 class SweptStudy:
-    """A study that is swept; its table [sweep] counts too."""
+    """A study that is swept; its table [sweep] counts too.
+
+    Args:
+        study: the study.
+        options: options of :func:`integrate_chunk`.
+    """
 
     study: Study
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -304,7 +315,7 @@ class SweptStudy:
 
     def without_sweep(self) -> SweptStudy:
         """Return the study without [sweep]."""
-        return SweptStudy(without_sweep(self.study))
+        return replace(self, study=without_sweep(self.study))
 
     def checked_keys(self, over: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         """Return keys and values, with those of [sweep]."""
@@ -312,7 +323,7 @@ class SweptStudy:
 
     def grid(self, over: Mapping[str, Sequence[Any]], tell: Tell, *, lazily: bool = False) -> Grid:
         """Return the grid over keys and values."""
-        return Grid(self.study, over, tell, lazily=lazily)
+        return Grid(self.study, over, tell, lazily=lazily, options=self.options)
 
     def is_whole(self, key: str) -> bool:
         """Return whether a key takes whole numbers only."""
@@ -324,10 +335,10 @@ class SweptStudy:
         return identity(self.study, sources, **more)
 
 
-def _again(study: Study, axes: tuple[Axis, ...]) -> Grid:
+def _again(study: Study, axes: tuple[Axis, ...], options: Mapping[str, Any]) -> Grid:
     """Return a grid of studies that were checked in another process."""
     grid = object.__new__(Grid)
-    grid.study = study
+    grid.study, grid.options = study, options
     grid._take(axes)
     return grid
 

@@ -194,6 +194,8 @@ class _Jobs:
         other = known.arrays["point_hash"] != self._grid.hashes(box.indices)
         if other.any():
             return None
+        if self._grid.checked:
+            known.arrays["status"][known.unmeasured] = NOT_YET
         known.arrays["status"][known.missing] = NOT_YET
         return known
 

@@ -31,6 +31,7 @@ class Sweep(ManyRuns):
             points without a result are not counted.
         skipped: the number of points that the store contained before the call.
         errors: the reasons why points failed, by their swept values; only the first few.
+        measured: True if the errors of points were measured (``check="auto"``).
     """
 
     output: str
@@ -39,6 +40,7 @@ class Sweep(ManyRuns):
     statuses: dict[str, int]
     skipped: int = 0
     errors: dict[str, str] = field(default_factory=dict)
+    measured: bool = False
 
     @classmethod
     def _of(cls, store: Store, *, skipped: int | None = None) -> Sweep:
@@ -57,6 +59,7 @@ class Sweep(ManyRuns):
             dict(sorted(counts.items())),
             points if skipped is None else skipped,
             errors,
+            "tolerance_reached" in store.manifest.arrays,
         )
 
     @classmethod
@@ -79,9 +82,11 @@ class Sweep(ManyRuns):
         return sum(self.statuses.values()) - self.completed
 
     def failure(self) -> str | None:
-        """Return one line on runs that did not reach their end; None if all did."""
+        """Return one line on runs that did not reach their end, or whose measured errors are above
+        the tolerance asked for; None if there are none.
+        """
         if not self.failed:
-            return None
+            return self._missed() if self.measured else None
         causes = ", ".join(f"{n} {name}" for name, n in self.statuses.items() if name != "done")
         line = f"{self.failed} of {self.points} points did not reach their end ({causes})"
         for label, message in self.errors.items():

@@ -98,6 +98,12 @@ class SweptSystem:
         system = json.loads(system_text(self.system))
         return json.dumps({"format": _FORMAT, "version": 1, "system": system, **self.tables})
 
+    def measured(self, checked: bool) -> SweptSystem:
+        """Return the same with the error of each run measured, or not."""
+        if checked == self.wanted.check:
+            return self
+        return replace(self, wanted=replace(self.wanted, check=checked))
+
     def without_sweep(self) -> SweptSystem:
         """Return the system itself: it has no values of its own to sweep over."""
         return self
@@ -150,12 +156,16 @@ class SystemGrid(RunGrid):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # other processes get the statement and derive its equations once
-        return _again, (self.text, self.axes)
+        return _again, (self.text, self.axes, self.checked)
 
     @property
     def text(self) -> str:
         """The text of what all points share."""
         return self.swept.text
+
+    @property
+    def checked(self) -> bool:
+        return self.swept.wanted.check
 
     def check(self, lazily: bool) -> None:
         """Refuse repeated values, and values with which no run can start.
@@ -249,8 +259,8 @@ def _swept(text: str) -> SweptSystem:
     return SweptSystem.read(text)
 
 
-def _again(text: str, axes: tuple[Axis, ...]) -> SystemGrid:
-    return SystemGrid(_swept(text), axes)
+def _again(text: str, axes: tuple[Axis, ...], checked: bool) -> SystemGrid:
+    return SystemGrid(_swept(text).measured(checked), axes)
 
 
 def _floats(value: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from symderiv.compiled_code.code_cache import kept_code
 from symderiv.foundation.errors import SymderivError
 from symderiv.integrate.ensemble import Chunk, EndedRuns, through_lanes
-from symderiv.integrate.ensemble.lane_pieces import LaneStart, step_tolerance
+from symderiv.integrate.ensemble.lane_pieces import LaneStart
 from symderiv.integrate.flows.courses import Goal
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults
@@ -106,8 +106,8 @@ def _integrated(
     runs: Sequence[PointRun],
     *,
     wanted: Wanted,
+    tolerances: Sequence[float],
     progress: EndedTold | None = None,
-    looser: float = 1.0,
     between: Sequence[float] | None = None,
 ) -> LaneResults:
     """Return the runs of one solver, integrated in lanes or one on each thread."""
@@ -117,20 +117,22 @@ def _integrated(
         with kept_code():
             right_hand_side = module.specialised(1)
         workers = wanted.workers
-        return LaneStart(8, right_hand_side, workers, most, progress, looser, between).walked(runs)
+        return LaneStart(8, right_hand_side, workers, most, progress, tolerances, between).walked(
+            runs
+        )
     started, ended = time.perf_counter(), [0]
 
-    def one(run: PointRun, between: float) -> FlatResult:
-        result = run.run(looser * step_tolerance(run), most, None, between)
+    def one(run: PointRun, tolerance: float, between: float) -> FlatResult:
+        result = run.run(tolerance, most, None, between)
         ended[0] += 1
         if progress is not None:
             progress(ended[0])
         return result
 
     evaluations = between or [math.inf] * len(runs)
-    first = one(runs[0], evaluations[0])  # alone: it compiles for the others
+    first = one(runs[0], tolerances[0], evaluations[0])  # alone: it compiles for the others
     with ThreadPoolExecutor(wanted.workers) as pool:
-        results = [first, *pool.map(one, runs[1:], evaluations[1:])]
+        results = [first, *pool.map(one, runs[1:], tolerances[1:], evaluations[1:])]
     return LaneResults.of(results, wanted.alpha.size, time.perf_counter() - started)
 
 

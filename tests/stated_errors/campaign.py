@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from stated_errors.costs import counted
 from stated_errors.drawing import Drawn, draw
 from stated_errors.long_double import LONG, NoReferenceError, long_results
 from symderiv.foundation.errors import SymderivError
-from symderiv.integrate.ensemble import integrate_chunk
+from symderiv.integrate.ensemble import Chunk, integrate_chunk
+from symderiv.integrate.flows.compression import relative_changes
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.study_flow import Flow, shaken
+from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.solving import flow_of, solve
 from symderiv.integrate.steppers.walk import DONE
 from symderiv.problem.flat_layout import fields_of
@@ -44,6 +46,9 @@ class Verdict:
         true: Its largest error relative to the scales, as ``tolerance_reached`` means it.
         known: How far that is uncertain.
         how: The run's method of measurement.
+        accuracy: The error of the generalisation error that the run states, relative to it.
+        error_true, error_known: What that error is, and how far this is uncertain; differences of
+            1e-14 are not counted.
         growth: How many times a small change of the start grows, relative to the scales.
         cost: Right-hand sides that stating the error took, for each of the run itself.
         ran, referred: CPU seconds of the run and of the references.
@@ -59,6 +64,9 @@ class Verdict:
     true: float
     known: float
     how: str
+    accuracy: float
+    error_true: float
+    error_known: float
     growth: float
     cost: float
     ran: float
@@ -69,7 +77,11 @@ class Verdict:
         """One of "holds", "below", "unknown", and "more than asked", which holds and says so."""
         if math.isnan(self.true):
             return "unknown"
-        if self.true - self.known > self.stated or math.isnan(self.stated):
+        stated = (
+            (self.true, self.known, self.stated),
+            (*(self.error_true, self.error_known, self.accuracy),),
+        )
+        if any(not true - known <= said for true, known, said in stated):
             return "below"
         if not self.kept or self.cause != "done":
             return "more than asked"
@@ -90,54 +102,98 @@ def flow_at(drawn: Drawn) -> Flow:
 def tried(drawn: Drawn) -> Verdict:
     """Run a study, and the reference."""
     begun = time.process_time()
-    study, method = drawn.study, drawn.method
-    asked = study.time.relative_tolerance
-    flow = flow_at(drawn)
-    if method == "ensemble":
+    study, flow = drawn.study, flow_at(drawn)
+    if drawn.method == "ensemble":
         with counted(type(flow)) as counts:
-            found = integrate_chunk([study], starts=[drawn.start], threads=1, check="auto")
-        reached = int(np.count_nonzero(np.isfinite(found.generalization_error[0])))
-        curves = tuple(each[0, :reached] for each in (found.Q, found.R, found.v))
-        stated, kept = float(found.tolerance_reached[0]), float(found.tolerance_reached[0]) <= asked
-        cause, made, how = str(found.status[0]), "lanes", "ensemble"
+            chunk = integrate_chunk([study], starts=[drawn.start], threads=1, check="auto")
+        said = StatedErrors.of_chunk(chunk, 0, study.time.relative_tolerance)
     else:
         with counted(type(flow)) as counts:
             run = solve(study, start=drawn.start)
-        curves, reached = (run.Q, run.R, run.v), run.alpha.size
-        stated, kept, cause = run.tolerance_reached, run.tolerance_kept, run.cause
-        made, how = run.method, run.tolerance_method[:10]
-    ran = time.process_time() - begun
-    begun = time.process_time()
-    true = known = growth = math.nan
+        said = StatedErrors.of_run(run)
+    ran, cost = time.process_time() - begun, counts.cost(said.curves[0])
+    return judged(drawn, said, cost, ran, long_results)
+
+
+@dataclass(frozen=True)
+class StatedErrors:
+    """What a run says: its curves Q, R, v and generalisation error, and of their errors."""
+
+    curves: tuple[np.ndarray, np.ndarray, np.ndarray]
+    error: np.ndarray
+    stated: float
+    accuracy: float
+    kept: bool
+    words: tuple[str, str, str]
+
+    @classmethod
+    def of_run(cls, run: Trajectory) -> StatedErrors:
+        """What a single run says."""
+        words = run.cause, run.method, run.tolerance_method[:10]
+        stated = run.tolerance_reached, run.error_accuracy, run.tolerance_kept
+        return cls((run.Q, run.R, run.v), run.generalization_error, *stated, words)
+
+    @classmethod
+    def of_chunk(cls, chunk: Chunk, number: int, asked: float) -> StatedErrors:
+        """What one of many runs says."""
+        reached = int(np.count_nonzero(np.isfinite(chunk.generalization_error[number])))
+        Q, R, v, error = (
+            each[number, :reached]
+            for each in (chunk.Q, chunk.R, chunk.v, chunk.generalization_error)
+        )
+        stated = float(chunk.tolerance_reached[number])
+        words = str(chunk.status[number]), "lanes", "ensemble"
+        accuracy = float(chunk.error_accuracy[number])
+        return cls((Q, R, v), error, stated, accuracy, stated <= asked, words)
+
+
+#: The states of a flow at all times of its study, with a tolerance of each step.
+Reference = Callable[[Flow, float], np.ndarray]
+
+
+def judged(
+    drawn: Drawn, said: StatedErrors, cost: float, ran: float, reference: Reference
+) -> Verdict:
+    """Compare what a run says with a reference."""
+    begun, flow = time.process_time(), flow_at(drawn)
+    true = known = error_true = error_known = growth = math.nan
+    reached = len(said.error)
     try:
-        rows = long_results(flow, _TOLERANCE)
-        exact, other = (_curves(each, flow) for each in (rows, long_results(flow, _CHECKED)))
-        true = _apart(curves, tuple(each[:reached] for each in exact), flow.state.T)
+        rows, checked = (reference(flow, each) for each in (_TOLERANCE, _CHECKED))
+        exact, other = (_curves(each, flow) for each in (rows, checked))
+        true = _apart(said.curves, tuple(each[:reached] for each in exact), flow.state.T)
         known = _apart(other, exact, flow.state.T) + _ROUNDED
-        growth = _growth(flow, rows)
+        error, again = (_errors(each, flow) for each in (rows, checked))
+        error_true, error_known = (
+            float(np.max(relative_changes(each[:reached], other), initial=0.0))
+            for each, other in ((error, said.error), (again, error[:reached]))
+        )
+        growth = _growth(flow, rows, reference)
     except NoReferenceError:
         pass
-    referred, cost = time.process_time() - begun, counts.cost(curves[0])
+    referred = time.process_time() - begun
+    cause, made, how = said.words
     return Verdict(
-        drawn.number,
-        method,
-        made,
-        asked,
-        stated,
-        kept,
-        cause,
-        true,
-        known,
-        how,
-        *(float(f"{each:.3g}") for each in (growth, cost, ran, referred)),
+        *(drawn.number, drawn.method, made, drawn.study.time.relative_tolerance, said.stated),
+        *(said.kept, cause, true, known, how),
+        *(float(f"{x:.3g}") for x in (said.accuracy, error_true, error_known)),
+        *(float(f"{x:.3g}") for x in (growth, cost, ran, referred)),
     )
 
 
-def _growth(flow: Flow, rows: np.ndarray) -> float:
-    """How many times a small change of the start and of the weights has grown at the most."""
+def _result(rows: np.ndarray) -> FlatResult:
     doubles = rows.astype(float)
-    run = FlatResult(doubles, len(rows), 0.0, doubles[-1], DONE, 0, 0, 0, 0.0)
-    moved = long_results(shaken(flow, run, _MOVED, 0), _MOVED_CHECKED)
+    return FlatResult(doubles, len(rows), 0.0, doubles[-1], DONE, 0, 0, 0, 0.0)
+
+
+def _errors(rows: np.ndarray, flow: Flow) -> np.ndarray:
+    """The generalisation error along a reference."""
+    return flow.errors(_result(rows))
+
+
+def _growth(flow: Flow, rows: np.ndarray, reference: Reference) -> float:
+    """How many times a small change of the start and of the weights has grown at the most."""
+    moved = reference(shaken(flow, _result(rows), _MOVED, 0), _MOVED_CHECKED)
     return _apart(_curves(moved, flow), _curves(rows, flow), flow.state.T) / _MOVED
 
 

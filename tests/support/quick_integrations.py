@@ -37,6 +37,7 @@ def integrated(points: Sequence[Study], **options: Any) -> Chunk:
         alpha_end=np.full(n, first.alpha[-1]),
         error_sum=np.zeros(n),
         tolerance_reached=np.full(n, np.nan),
+        error_accuracy=np.full(n, np.nan),
         steps=np.array(steps),
         rhs_evaluations=np.array(steps),
         wall_seconds=np.random.default_rng().random(n),

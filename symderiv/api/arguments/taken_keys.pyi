@@ -417,6 +417,10 @@ class SweepKeys(TimedGridKeys, total=False):
     """replace a sweep of another problem."""
     fresh: bool
     """solve everything again."""
+    check: Literal["auto", "never"]
+    """"auto" estimates the errors of each run from a second one, with the steps of
+    :meth:`symderiv.Problem.solve`; this takes two to three times as long. Points that the store has
+    without their errors are solved again. "never" makes no second run."""
     progress: Progress
     """see :meth:`symderiv.Problem.solve`."""
     notice: Callable[[str], None] | None

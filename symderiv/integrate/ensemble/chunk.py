@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -19,6 +20,7 @@ from symderiv.problem.study import Study
 
 _CURVES = ("Q", "R", "v", "generalization_error")
 _NUMBERS = ("alpha_end", "error_sum", "steps", "rhs_evaluations", "wall_seconds")
+_MEASURED = ("tolerance_reached", "error_accuracy")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,7 +37,10 @@ class Chunk:
         alpha_end: time of the last accepted step, shape (n,).
         error_sum: sum of the estimated local errors, relative, shape (n,).
         tolerance_reached: estimate of the largest error, shape (n,), of studies that of Q, R, v as
-            :class:`Trajectory` states it; not a number where there was no second run.
+            :class:`Trajectory` states it; not a number where there was no second run, infinite
+            where that has no times in common with the first.
+        error_accuracy: estimate of the largest error of the generalisation error, relative to it,
+            shape (n,); the same where there is none, and not a number for systems.
         steps, rhs_evaluations: shape (n,).
         wall_seconds: time that each run took on its thread, shape (n,); in lanes its share by
             evaluations.
@@ -49,6 +54,7 @@ class Chunk:
     alpha_end: np.ndarray
     error_sum: np.ndarray
     tolerance_reached: np.ndarray
+    error_accuracy: np.ndarray
     steps: np.ndarray
     rhs_evaluations: np.ndarray
     wall_seconds: np.ndarray
@@ -65,7 +71,7 @@ class Chunk:
     def not_begun(cls, alpha: np.ndarray, n: int) -> Self:
         """Return n runs that have not begun."""
         numbers: dict[str, Any] = {
-            name: np.full(n, np.nan) for name in ("alpha_end", "error_sum", "tolerance_reached")
+            name: np.full(n, np.nan) for name in ("alpha_end", "error_sum", *_MEASURED)
         }
         numbers |= {name: np.zeros(n, dtype=np.int64) for name in ("steps", "rhs_evaluations")}
         status = np.full(n, REASONS[INTERRUPTED], dtype=object)
@@ -79,9 +85,8 @@ class Chunk:
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the results of all runs by name; their errors only where they were measured."""
-        measured = np.isfinite(self.tolerance_reached).any()
-        names = (*_NUMBERS, *(("tolerance_reached",) if measured else ()))
-        return {**{name: getattr(self, name) for name in names}, **self.values}
+        names = [name for name in _MEASURED if not np.isnan(getattr(self, name)).all()]
+        return {**{name: getattr(self, name) for name in (*_NUMBERS, *names)}, **self.values}
 
     def fail(self, number: int, error: Exception) -> None:
         """Record that a run cannot start, with the error that says why."""
@@ -111,14 +116,22 @@ class Chunk:
         share = evaluations / max(1, int(evaluations.sum()))
         self.wall_seconds[rows] = found.seconds * share
 
-    def add(self, number: int, found: Trajectory) -> None:
-        """Store one run of a study."""
+    def put_errors(self, rows: Any, reached: Any, accuracy: Any) -> None:
+        """Store the measured errors of a run or of several."""
+        self.tolerance_reached[rows], self.error_accuracy[rows] = reached, accuracy
+
+    def add(self, number: int, found: Trajectory, measured: bool) -> None:
+        """Store one run of a study, and its errors if it was to be measured."""
         self.T[number] = found.T
         self.put(number, {**{name: getattr(found, name) for name in _CURVES}, **found.further})
         self.status[number] = found.cause
         self.alpha_end[number] = found.alpha_end
-        measured = found.tolerance_method != LOCAL_SUM
-        (self.tolerance_reached if measured else self.error_sum)[number] = found.tolerance_reached
+        if found.tolerance_method == LOCAL_SUM:
+            self.error_sum[number] = found.tolerance_reached
+            if measured:
+                self.put_errors(number, math.inf, math.inf)
+        else:
+            self.put_errors(number, found.tolerance_reached, found.error_accuracy)
         self.steps[number] = found.steps
         self.rhs_evaluations[number] = found.rhs_evaluations
         self.wall_seconds[number] = found.wall_seconds

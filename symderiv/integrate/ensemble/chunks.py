@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from symderiv.foundation.errors import InputError, SymderivError
 from symderiv.integrate.ensemble.chunk import Chunk, empty_chunk
-from symderiv.integrate.ensemble.lane_pieces import lane_accuracy
+from symderiv.integrate.ensemble.lane_pieces import lane_accuracy, step_tolerance
 from symderiv.integrate.ensemble.lane_run import (
     run_in_lanes,
     steps_together,
@@ -168,10 +168,12 @@ def through_lanes(
     most = max(64, int(_BYTES / (8.0 * size * times)))
     for first in range(0, len(members), most):
         numbers, part = zip(*members[first : first + most], strict=True)
-        runs = integrated(part, progress=told.so_far)
+        tolerances = [step_tolerance(run, checked) for run in part]
+        runs = integrated(part, tolerances=tolerances, progress=told.so_far)
         take(numbers, part, runs)
         if checked and not runs.interrupted:
-            chunk.tolerance_reached[list(numbers)] = lane_accuracy(part, runs, integrated)
+            found = lane_accuracy(part, runs, tolerances, integrated)
+            chunk.put_errors(list(numbers), *found)
         told.ended(len(part))
         if runs.interrupted:
             return False
@@ -233,7 +235,7 @@ def run_singly(
 
     def take(run: Single, found: Trajectory | SymderivError) -> None:
         if isinstance(found, Trajectory):
-            chunk.add(run[0], found)
+            chunk.add(run[0], found, measure)
         else:
             chunk.fail(run[0], found)
         ended()

@@ -11,10 +11,11 @@ import numpy as np
 from symderiv.foundation.limits import check_memory
 from symderiv.integrate.flows.courses import Course, Law, PiecewiseRun, Span
 from symderiv.integrate.flows.lanes import LaneResults, Told, integrate_lanes
-from symderiv.integrate.flows.run_errors import Worse
+from symderiv.integrate.flows.run_errors import Worse, first_tolerance
 from symderiv.integrate.steppers.walk import DONE, INTERRUPTED, Runs, runs_of
 
-# Steps keep a tenth of the tolerance: their errors add up, and only their mean is controlled.
+# Steps keep a tenth of the tolerance if nothing is measured: their errors add up, and only their
+# mean is controlled.
 _TIGHTER = 10.0
 # What the pieces of a run add up to.
 _SUMS = ("accepted", "rejected", "evaluations", "between", "error_sum")
@@ -29,7 +30,7 @@ class LaneStart:
     threads: int
     max_steps: int
     progress: Told | None
-    looser: float = 1.0
+    tolerances: Sequence[float]
     between: Sequence[float] | None = None
 
     def walked(self, runs: Sequence[PiecewiseRun]) -> LaneResults:
@@ -45,7 +46,8 @@ class LaneStart:
         check_memory(8.0 * n * size * (2 * asked.size + 4), f"{words} points", argument="points")
         whole, seconds, ended = LaneResults.not_begun(n, asked.size, size), 0.0, 0
         whole.last[:] = [course.begin for course in courses]
-        limits = np.array([[*_tolerances(run, self.looser), math.inf] for run in runs])
+        each = zip(runs, self.tolerances, strict=True)
+        limits = np.array([[*_limits(run, tolerance), math.inf] for run, tolerance in each])
         limits[:, 3] = math.inf if self.between is None else self.between
         for members in alike(courses):
             group = _Together([courses[number] for number in members], members, limits, whole)
@@ -132,37 +134,47 @@ def alike(courses: Sequence[Course]) -> list[np.ndarray]:
     return [np.array(numbers) for numbers in groups.values()]
 
 
-def step_tolerance(flow: PiecewiseRun) -> float:
-    """Return the relative tolerance of each step: a tenth of the tolerance of the run."""
+def step_tolerance(flow: PiecewiseRun, checked: bool) -> float:
+    """Return the relative tolerance of each step: that of a single run if errors are measured, else
+    a tenth of the tolerance of the run.
+    """
+    if checked:
+        return first_tolerance(flow, "auto")
     return max(flow.goal.relative_tolerance / _TIGHTER, 1e-14)
 
 
-def _tolerances(flow: PiecewiseRun, looser: float) -> tuple[float, float, float]:
-    """Return relative, absolute and cone tolerances of a run, ``looser`` times the usual ones."""
-    asked = flow.goal
-    relative = looser * step_tolerance(flow)
-    absolute = asked.absolute_tolerance * relative / asked.relative_tolerance
-    return relative, absolute, min(1e-2, 1e-10 + 1e3 * relative)
+def _limits(flow: PiecewiseRun, tolerance: float) -> tuple[float, float, float]:
+    """Return relative, absolute and cone tolerances of steps with a relative tolerance."""
+    limits = flow.step_limits(tolerance)
+    return limits.relative, limits.absolute, limits.cone
 
 
 def lane_accuracy(
     flows: Sequence[PiecewiseRun],
     found: LaneResults,
+    tolerances: Sequence[float],
     again: Callable[..., LaneResults],
-) -> np.ndarray:
-    """Return the largest error of each run in lanes, estimated from a less accurate second run.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest error of each run in lanes, and of its generalisation error, estimated
+    from a less accurate second run; infinite where the two have no times in common.
 
-    Shape (n,).
+    Both have the shape (n,). The second is not a number if nothing is a generalisation error.
 
     Args:
-        flows, found: The flows, and their integrated runs.
-        again: The function that integrates other flows of the module, with tolerances that are
-            ``looser`` times larger and at most so many evaluations ``between`` steps.
+        flows, found, tolerances: The flows, their integrated runs, and the tolerances of the steps.
+        again: The function that integrates other flows of the module, with other tolerances and at
+            most so many evaluations ``between`` steps.
     """
-    pairs = zip(flows, found.runs, strict=True)
-    worse = [Worse.of(flow, run, step_tolerance(flow)) for flow, run in pairs]
-    looser = min(each.tolerance / step_tolerance(each.flow) for each in worse)
-    between = [run.between for run in found.runs]
-    coarse = again([each.flow for each in worse], looser=looser, between=between)
-    both = zip(worse, found.runs, coarse.runs, strict=True)
-    return np.array([each.error(*pair) for each, *pair in both])
+    runs = zip(flows, found.runs, tolerances, strict=True)
+    worse = [Worse.of(flow, run, tolerance) for flow, run, tolerance in runs]
+    larger, between = [each.tolerance for each in worse], [run.between for run in found.runs]
+    coarse = again([each.flow for each in worse], tolerances=larger, between=between)
+    reached, accuracy = np.empty(len(worse)), np.full(len(worse), np.nan)
+    for n, (each, run, other) in enumerate(zip(worse, found.runs, coarse.runs, strict=True)):
+        reached[n] = each.error(run, other)
+        errors, others = found.errors[n, : run.reached], coarse.errors[n, : other.reached]
+        if not np.isnan(errors).all():
+            accuracy[n] = each.accuracy(run, other, errors, others)
+    unknown = np.isnan(reached)
+    reached[unknown] = accuracy[unknown] = math.inf
+    return reached, accuracy

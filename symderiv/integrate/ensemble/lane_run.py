@@ -54,8 +54,8 @@ def run_in_lanes(
     *,
     threads: int,
     max_steps: int = 100_000_000,
+    tolerances: Sequence[float],
     progress: Told | None = None,
-    looser: float = 1.0,
     between: Sequence[float] | None = None,
     width: int = 8,
 ) -> LaneResults:
@@ -67,8 +67,8 @@ def run_in_lanes(
         flows: those for which :func:`steps_together` holds, with the same output times.
         threads: how many.
         max_steps: steps of a run, accepted and rejected.
+        tolerances: relative tolerances of the steps of each run.
         progress: called about ten times a second.
-        looser: times larger tolerances than those of :func:`step_tolerance`.
         between: the largest numbers of evaluations for results between steps; None for no limits.
         width: runs at a time on each thread, 8 or 1; see :func:`width_for`.
 
@@ -76,7 +76,7 @@ def run_in_lanes(
         InputError: the states at all times do not fit into memory.
     """
     rhs = _right_hand_side(flows[0], width)
-    given = LaneStart(width, rhs, threads, max_steps, progress, looser, between)
+    given = LaneStart(width, rhs, threads, max_steps, progress, tolerances, between)
     return _observed(flows, given.walked(flows), width)
 
 
@@ -115,7 +115,9 @@ def _errors(
     number where states are none.
     """
     states = np.ascontiguousarray(states)
-    reached = np.count_nonzero(~np.isnan(states).any(axis=-1), axis=1)
+    there = ~np.isnan(states).any(axis=-1)
+    # up to the last one: results between steps may be left out in front of it
+    reached = np.where(there.any(axis=1), there.shape[1] - np.argmax(there[:, ::-1], axis=1), 0)
     if width > 1:
         from symderiv.integrate.ensemble.lane_observables import averages  # it compiles
 

@@ -79,7 +79,7 @@ def solve_flow(
         tolerance_reached=float(best.reached),
         tolerance_method=best.method,
         tolerance_kept=reached,
-        error_accuracy=float(np.max(best.changes)) if best.changes.size else float("nan"),
+        error_accuracy=best.accuracy,
         compression=compression,
     )
 

@@ -39,6 +39,11 @@ OWN = 0.05
 # Bound on the error of results between steps, as a part of the tolerance of a step; in the mean
 # over entries they keep a tenth of it.
 _BETWEEN = 0.25
+# Errors of the generalisation error that are not counted: rounding when it is evaluated.
+_IGNORED = 1e-14
+# Relative error of the generalisation error that implicit steps may always have: where it does not
+# follow the directions in which starts are changed, differences do not show their rounding errors.
+_IMPLICIT_UNSEEN = 1e-12
 # Change of a start that is equivalent to the rounding of all steps: some units of the last place. A
 # single random start says little about the worst one, so that it is changed by twice as much.
 _ROUNDING = 1e-14
@@ -73,6 +78,7 @@ class MeasuredRun:
         reached, method: The accuracy that it reached, and how that was estimated.
         rounding: The part of this error that is due to rounding; 0 if it is not known.
         changes: The relative uncertainty of the generalisation error at each time.
+        accuracy: The largest of them, with what the runs may not show; not a number if unknown.
     """
 
     result: FlatResult
@@ -81,6 +87,7 @@ class MeasuredRun:
     method: str
     rounding: float = 0.0
     changes: np.ndarray = field(default_factory=lambda: np.empty(0))
+    accuracy: float = math.nan
 
 
 #: Factor between the tolerances of a worse run and of the run. With a factor of thirty the worse
@@ -132,9 +139,48 @@ class Worse:
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the estimated error of a run; NaN if it cannot be compared with the worse one."""
+        apart = self.apart(result, filled(coarse, result))
+        return self.part * apart + self._unseen(result, coarse)
+
+    def changes(self, errors: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return the relative differences of generalisation errors, as parts of what is stated.
+
+        Args:
+            errors, others: The generalisation error along a run, and along the worse run; not a
+                number where the latter has no result, which says nothing.
+        """
+        apart: np.ndarray = relative_changes(others, errors)
+        return self.part * np.where(np.isnan(apart), 0.0, apart)
+
+    def accuracy(
+        self, result: FlatResult, coarse: FlatResult, errors: np.ndarray, others: np.ndarray
+    ) -> float:
+        """Return the largest relative error of the generalisation error, as it is stated."""
+        unseen = self._unseen(result, coarse)
+        if IMPLICIT in result.method:
+            unseen = max(unseen, _IMPLICIT_UNSEEN)
+        return accuracy(self.changes(errors, others), errors, unseen)
+
+    def _unseen(self, result: FlatResult, coarse: FlatResult) -> float:
+        """Return the part of an error that the difference of the two runs may not show."""
         hard = result.between > 0 or np.isnan(coarse.results).any()
-        own = self.own + (self.between if hard else 0.0)
-        return self.part * self.apart(result, filled(coarse, result)) + own
+        return self.own + (self.between if hard else 0.0)
+
+
+def accuracy(changes: np.ndarray, errors: np.ndarray, unseen: float) -> float:
+    """Return the largest error of the generalisation error, relative to it.
+
+    Args:
+        changes: Its relative uncertainty at each time, as two runs show it.
+        errors: The generalisation error at these times, and perhaps at later ones.
+        unseen: What they may not show, relative to the largest generalisation error.
+    """
+    sizes = np.abs(errors[: changes.size])
+    hidden = unseen * np.max(sizes, initial=0.0)
+    if hidden > _IGNORED:
+        # at most all digits
+        changes = changes + np.minimum(hidden / np.maximum(sizes, _IGNORED), 1.0)
+    return float(np.max(changes, initial=0.0))
 
 
 #: How a worse run is worse, and its result.
@@ -205,14 +251,20 @@ def estimated(
     coarse = worse.flow.run(worse.tolerance, most, progress, result.between)
     runs.append(coarse)
     reached = worse.error(result, coarse)
-    coarse = filled(coarse, result)
     if math.isnan(reached):
         return best, None
-    changes = worse.part * relative_changes(worse.flow.errors(coarse), best.errors)
+    others = worse.flow.errors(coarse)
     # if steps cannot be smaller, none of it can be removed
     rounding = reached if _smaller(problem, result, tolerance) is None else 0.0
-    measured = replace(best, reached=reached, method=ESTIMATED, rounding=rounding, changes=changes)
-    return measured, (worse, coarse)
+    measured = replace(
+        best,
+        reached=reached,
+        method=ESTIMATED,
+        rounding=rounding,
+        changes=worse.changes(best.errors, others),
+        accuracy=worse.accuracy(result, coarse, best.errors, others),
+    )
+    return measured, (worse, filled(coarse, result))
 
 
 def rounding_in(
@@ -378,12 +430,14 @@ class _Pair:
         by_start = _ROUNDED * relative_changes(worse.flow.errors(coarse), self.errors)
         count, reached = min(by_steps.size, by_start.size), self.of_steps + rounding
         stays = self.of_steps <= asked < reached or self.by_rounding(worse, coarse)
+        changes = by_steps[:count] + by_start[:count]
         best = replace(
             self.unknown,
             reached=reached,
             method=REPEATED,
             rounding=rounding if stays else 0.0,
-            changes=by_steps[:count] + by_start[:count],
+            changes=changes,
+            accuracy=accuracy(changes, self.errors, self.tolerance),
         )
         return best, stays or reached <= asked
 

@@ -76,8 +76,9 @@ class Trajectory(FollowedResult, Curves):
             was certified. ``tolerance_method`` says which, and how it was found.
         tolerance_kept: False if this is above the tolerance that was asked for.
         error_accuracy: an estimate of the error of the generalisation error, relative to it, at
-            most over the times; not a number if there was no second run. Late in learning
-            the generalisation error is a small difference of Q, R and T, and less accurate.
+            most over the times; not a number if there was no second run. Errors of 1e-14 are not
+            counted. Late in learning the generalisation error is a small difference of Q, R and T,
+            and less accurate; 1 and more means that no digit of it is certain.
         method: "explicit", "implicit", or "explicit to alpha = ..., then implicit".
         output: the file it was written to, if any.
         compression: None if all eigenvalues were kept. Otherwise ``initial``, ``final`` and the

@@ -132,4 +132,8 @@ def _work(data: xarray.Dataset) -> Tabular:
         row("wall_seconds", "seconds"),
         row("error_sum", "sum of the estimated local errors"),
     ]
+    if "tolerance_reached" in data:
+        rows.append(row("tolerance_reached", "estimated error of Q, R and v"))
+    if "error_accuracy" in data:
+        rows.append(row("error_accuracy", "estimated relative error of the generalisation error"))
     return Tabular(["", "least", "median", "most"], rows, "Work per point", export=True)

@@ -362,7 +362,7 @@ def make_array(
         for place, axis in enumerate(own)
     ]
     attributes = {}
-    if name in SCALARS:
+    if name in SCALARS or name in NUMBERS:
         attributes = {"long_name": NUMBERS.get(name, _HASH)}
     elif layout.inner.study:
         attributes = {"long_name": axes_of(name)[1]}

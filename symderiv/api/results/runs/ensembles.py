@@ -83,7 +83,8 @@ def system_ensemble(
     values = {name: listed(name, given) for name, given in lists.items()}
     axes = tuple(Axis(key, name, tuple(values[name])) for name, key in keys.items())
     labels: dict[str, Any] = {name: (name, labels_of(each), {}) for name, each in values.items()}
-    return _integrated(SystemGrid(swept, axes), labels, threads, update)
+    attributes = {"relative_tolerance": swept.wanted.relative_tolerance}
+    return _integrated(SystemGrid(swept, axes), labels, threads, update).assign_attrs(attributes)
 
 
 def _checked(lists: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
@@ -124,7 +125,8 @@ def _integrated(
         name: np.full(count, fill, dtype=kind) for name, (kind, fill) in SCALARS.items()
     }
     arrays["status"] = np.full(count, INTERRUPTED, dtype=object)
-    arrays["tolerance_reached"] = np.full(count, np.nan)
+    for name in ("tolerance_reached", *(("error_accuracy",) if inner.study else ())):
+        arrays[name] = np.full(count, np.nan)
     for numbers, ended in grid.integrate(
         np.arange(count), threads, lambda done: update("integrating", done / count)
     ):
@@ -135,7 +137,7 @@ def _integrated(
             break
     over, variables, units = [*labels], dict[str, Any](), dict[str, np.ndarray]()
     for name, values in arrays.items():
-        if name in SCALARS or name == "tolerance_reached":
+        if name in SCALARS or name in NUMBERS:
             continue
         axes = ["alpha" if axis == "time" else axis for axis in inner.axes(name)]
         meaning = {"long_name": axes_of(name)[1], "units": "1"} if inner.study else {}
@@ -145,6 +147,8 @@ def _integrated(
             if axis != "alpha":
                 units[axis] = np.arange(1, length + 1)
     for name, field in FIELDS_OF_RUNS.items():
+        if field not in arrays:
+            continue
         values = arrays[field].astype(str) if name == "status" else arrays[field]
         variables[name] = (over, values.reshape(grid.shape), {"long_name": NUMBERS[field]})
     data = xarray.Dataset(variables, {**labels, "alpha": ("alpha", alpha, TIME), **units})

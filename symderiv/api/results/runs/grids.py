@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from symderiv.foundation.errors import InputError, warn_caller
+from symderiv.foundation.errors import InputError, check_one_of, warn_caller
 from symderiv.foundation.outputs import Output, as_output
 
 if TYPE_CHECKING:
@@ -79,6 +79,9 @@ class SweepMade:
             processor.
         force: replace a sweep of another problem.
         fresh: solve everything again.
+        check: "auto" estimates the errors of each run from a second one, with the steps of
+            :meth:`symderiv.Problem.solve`; this takes two to three times as long. Points that the
+            store has without their errors are solved again. "never" makes no second run.
         progress: see :meth:`symderiv.Problem.solve`.
         notice: a function that is called with a line that says where the sweep runs, and with one
             line for each damaged part.
@@ -88,20 +91,29 @@ class SweepMade:
     workers: int | None = None
     force: bool = False
     fresh: bool = False
+    check: Literal["auto", "never"] = "never"
     progress: Progress = None
     notice: Callable[[str], None] | None = None
 
     def sweep(self, study: Study | SweptSystem, over: Mapping[str, Any], store: Path) -> Sweep:
         """Return the sweep in a store, and warn of runs that failed."""
+        from symderiv.problem.study import Study
+        from symderiv.sweeps.study_grid import SweptStudy
         from symderiv.sweeps.sweep import run_sweep
 
+        check_one_of("check", self.check, ("auto", "never"))
+        swept = (
+            SweptStudy(study, {"check": self.check})
+            if isinstance(study, Study)
+            else study.measured(self.check == "auto")
+        )
         if not isinstance(self.scheduler, str | None):
             raise InputError(
                 f"must be the address of a Dask scheduler, not {self.scheduler!r}",
                 argument="scheduler",
             )
         sweep = run_sweep(
-            study,
+            swept,
             over,
             store,
             where=self.workers if self.scheduler is None else self.scheduler,
