@@ -37,6 +37,9 @@ from symderiv.system.means.product_means import MOST_FACTORS
 from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
 
 
+_LONG = 160  # longer means are cut in messages; the error has the whole text
+
+
 class Averages:
     """A decomposition of averages, which keeps the functions that their parts are.
 
@@ -72,9 +75,11 @@ class Averages:
             except (DivergentError, NotYetError) as error:
                 missing = isinstance(error, DivergentError)
                 why = "does not exist" if missing else "cannot be computed"
+                mean = _told(average)
+                short = mean if len(mean) <= _LONG else f"{mean[: _LONG - 20]} ...]"
                 raise NotClosed(
-                    f"the mean {_told(average)} {why}: {error}",
-                    average=_told(average),
+                    f"the mean {short} {why}: {error}",
+                    average=mean,
                     statement=statement,
                 ) from error
         return expression.xreplace(taken)
