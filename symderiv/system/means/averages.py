@@ -36,7 +36,6 @@ from symderiv.system.means.joint_forms import (
 from symderiv.system.means.product_means import MOST_FACTORS
 from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
 
-
 _LONG = 160  # longer means are cut in messages; the error has the whole text
 
 
