@@ -150,3 +150,72 @@ def test_kinks_on_curves_are_named() -> None:
     """The loss does not jump; only the mean is missing."""
     with pytest.raises(sd.NotClosed, match="not on a plane of the fields"):
         rates(lambda a, b: huber(sp.erf(a) - sp.erf(b), HALF))
+
+
+def test_numbers_under_roots_are_not_negative() -> None:
+    """Logistic regression against an adversary of strength epsilon: the margin is lowered by
+    epsilon |w|.
+    """
+    epsilon, P = 0.3, sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    margin = sp.sign(B @ x) * (w @ x) - epsilon * sp.sqrt(w.dot(w))
+    P.descend(sp.log(1 + sp.exp(-margin)), {w: P.parameter("eta", ETA)})
+    lowered, ratio, left = epsilon * math.sqrt(QQ), QB / QQ, math.sqrt(BB - QB**2 / QQ)
+
+    def sigmoid(u: float) -> float:
+        return 1 / (1 + math.exp(-u))
+
+    def average(right: Callable[[float], float], wrong: Callable[[float], float]) -> float:
+        """The mean of two functions of a: of an input with a positive and a negative label."""
+
+        def given(a: float) -> float:
+            share = float(ndtr(ratio * a / left))
+            return share * right(a) + (1 - share) * wrong(a)
+
+        return mean(given, QQ, (0.0,))
+
+    def of_teacher(a: float) -> float:
+        """The mean of b times the force, given a."""
+        gap = ratio * a / left
+        density = math.exp(-gap * gap / 2) / math.sqrt(2 * math.pi)
+        above = ratio * a * float(ndtr(gap)) + left * density
+        return -sigmoid(lowered - a) * above + sigmoid(lowered + a) * (ratio * a - above)
+
+    along = average(lambda a: -a * sigmoid(lowered - a), lambda a: a * sigmoid(lowered + a))
+    square = average(lambda a: sigmoid(lowered - a) ** 2, lambda a: sigmoid(lowered + a) ** 2)
+    shrink = average(lambda a: sigmoid(lowered - a), lambda a: sigmoid(lowered + a))
+    shrink *= epsilon / math.sqrt(QQ)
+    expected = {
+        "w.w": -2 * ETA * (along + shrink * QQ) + ETA**2 * square,
+        "w.B": -ETA * (mean(of_teacher, QQ, ()) + shrink * QB),
+    }
+    found = P.rates(START)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_field_is_solved_for_where_its_coefficient_is_a_number() -> None:
+    """A tied autoencoder of a spiked input: the spike's share of a field is an overlap, which may
+    be zero.
+    """
+    P = sd.System()
+    c, U, w = P.latents("c", "gaussian"), P.vectors("U", fixed=True), P.vectors("w")
+    x = P.inputs("x") + 2 * c * U
+    code = sd.activation("tanh")(w @ x)
+    P.descend(sd.norm2(x - code * w) / 2, {w: P.parameter("eta", ETA)})
+    for shared in (0.3, 0.0):
+        variance = QQ + 4 * shared**2
+
+        def force(z: float) -> float:
+            slope = 1 - math.tanh(z) ** 2
+            return -math.tanh(z) - z * slope + QQ * math.tanh(z) * slope
+
+        along = mean(lambda z: force(z) * z, variance, ())
+        square = mean(lambda z: force(z) ** 2, variance, ())
+        codes = mean(lambda z: math.tanh(z) ** 2, variance, ())
+        with_spike = (shared + 4 * shared * BB) / variance
+        expected = {
+            "w.w": -2 * ETA * (along + codes * QQ) + ETA**2 * square,
+            "U.w": -ETA * (with_spike * along + codes * shared),
+        }
+        found = P.rates({"U.U": BB, "U.w": shared, "w.w": QQ})
+        assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
