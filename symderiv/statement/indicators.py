@@ -36,9 +36,9 @@ def indicator(condition: Any) -> sp.Expr:
     if isinstance(condition, sp.Ne):
         return 1 - indicator(sp.Eq(*condition.args))
     if isinstance(condition, sp.Gt | sp.Ge):
-        return sp.Heaviside(condition.lhs - condition.rhs)
+        return _step(condition.lhs - condition.rhs)
     if isinstance(condition, sp.Lt | sp.Le):
-        return sp.Heaviside(condition.rhs - condition.lhs)
+        return _step(condition.rhs - condition.lhs)
     if isinstance(condition, sp.And):
         return sp.Mul(*map(indicator, condition.args))
     if isinstance(condition, sp.Not):
@@ -50,8 +50,24 @@ def indicator(condition: Any) -> sp.Expr:
     )
 
 
+def _step(gap: sp.Expr, *_: sp.Expr) -> sp.Expr:
+    """Return the step of a gap; that of k - |d| as H(k - d) H(k + d), whose steps are at planes if
+    d is a combination of fields.
+    """
+    for modulus in gap.atoms(sp.Abs):
+        rate = gap.coeff(modulus)
+        if not (rate.is_number and rate.is_real) or (gap - rate * modulus).has(modulus):
+            continue
+        inside, bound = modulus.args[0], sp.expand((rate * modulus - gap) / rate)
+        within = _step(bound - inside) * _step(bound + inside)
+        return 1 - within if rate.is_positive else within
+    return sp.Heaviside(gap)
+
+
 def without_pieces(expression: sp.Expr) -> sp.Expr:
-    """Return an expression with step functions in place of ``Piecewise``."""
+    """Return an expression with step functions in place of ``Piecewise``, and steps and signs of
+    moduli as products of steps.
+    """
 
     def steps(*pieces: sp.Tuple) -> sp.Expr:
         total, left = sp.S.Zero, sp.S.One
@@ -60,7 +76,13 @@ def without_pieces(expression: sp.Expr) -> sp.Expr:
             total, left = total + left * here * value, left * (1 - here)
         return total
 
-    return expression.replace(sp.Piecewise, steps)
+    expression = expression.replace(sp.Piecewise, steps)
+    if any(each.has(sp.Abs) for each in expression.atoms(sp.Heaviside, sp.sign)):
+        expression = expression.replace(sp.Heaviside, _step)
+        expression = expression.replace(
+            lambda e: isinstance(e, sp.sign) and e.has(sp.Abs), lambda e: 2 * _step(e.args[0]) - 1
+        )
+    return expression
 
 
 def after_jumps(expression: sp.Expr, now: sp.Symbol) -> sp.Expr:
@@ -89,12 +111,43 @@ def after_jumps(expression: sp.Expr, now: sp.Symbol) -> sp.Expr:
     return signs.replace(sp.Heaviside, step)
 
 
+#: Increasing functions: a difference of two values has the sign of that of the arguments.
+_INCREASING = (sp.erf, sp.tanh, sp.exp, sp.atan, sp.asinh, sp.sinh)
+
+
+def _straightened(expression: sp.Expr, is_random: Callable[[sp.Expr], object]) -> sp.Expr:
+    """Return an expression in which kinks at f(u) = f(v), where f increases, are kinks at u = v."""
+    places: dict[sp.Expr, sp.Expr] = {}
+    for rough in expression.atoms(sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min):
+        most = isinstance(rough, sp.Max | sp.Min)
+        if most and len(rough.args) != 2:
+            continue
+        gap = sp.expand(rough.args[0] - rough.args[1] if most else rough.args[0])
+        terms = [term.as_coeff_Mul() for term in sp.Add.make_args(gap)]
+        if len(terms) != 2 or not is_random(gap):
+            continue
+        (rate, first), (other, second) = terms
+        if rate + other != 0 or first.func != second.func or first.func not in _INCREASING:
+            continue
+        straight = sp.sign(rate) * (first.args[0] - second.args[0])
+        if isinstance(rough, sp.Heaviside | sp.sign):
+            places[rough] = rough.func(straight)
+        elif isinstance(rough, sp.Abs):
+            places[rough] = gap * sp.sign(straight)
+        else:
+            own = rough.args[1] if isinstance(rough, sp.Max) else rough.args[0]
+            side = gap if isinstance(rough, sp.Max) else -gap
+            places[rough] = own + side * sp.Heaviside(straight)
+    return expression.xreplace(places)
+
+
 def kinks_as_steps(expression: sp.Expr, is_random: Callable[[sp.Expr], object]) -> sp.Expr:
     """Return an expression in which kinks of random numbers inside of other kinks are written by
     steps.
 
     The outer kink is then at the zero of an affine function on each side of a step.
     """
+    expression = _straightened(expression, is_random)
 
     def steps(inner: sp.Expr) -> sp.Expr:
         if isinstance(inner, sp.Abs):

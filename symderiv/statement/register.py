@@ -231,7 +231,7 @@ class Symbols:
                 near = difflib.get_close_matches(str(symbol), known, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 raise InputError(f"{where}: the symbol {symbol} was not declared{hint}")
-        return without_pieces(expression) if expression.has(sp.Piecewise) else expression
+        return without_pieces(expression)
 
     def in_terms_of(self, expression: sp.Expr, target: SlowVector | sp.Symbol) -> bool:
         """Return whether an expression depends on a vector or a scalar, not through averages."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import sympy as sp
@@ -9,6 +10,7 @@ import sympy as sp
 ROUGH = (sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min)
 """Functions with kinks and jumps."""
 _JUMPS = (sp.Heaviside, sp.sign)
+_MOST_SIGNED = 3
 
 
 def gaps_of(rough: sp.Expr) -> list[sp.Expr]:
@@ -29,7 +31,25 @@ def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
     derivative = sp.diff(expression, symbol)
     if not derivative.has(sp.DiracDelta):
         return derivative
-    return sp.Add(*(term for term in _terms(derivative) if not _vanishes(term, symbol)))
+    return sp.Add(*(term for term in _by_planes(derivative) if not _vanishes(term, symbol)))
+
+
+def _by_planes(derivative: sp.Expr) -> Iterator[sp.Expr]:
+    """Yield the terms of a sum; those with one delta function of a plane together, because their
+    cofactors may cancel there.
+    """
+    planes: dict[sp.Expr, list[sp.Expr]] = {}
+    for term in _terms(derivative):
+        factors = sp.Mul.make_args(term)
+        deltas = [f for f in factors if isinstance(f, sp.DiracDelta) and len(f.args) == 1]
+        if len(deltas) != 1 or (term / deltas[0]).has(sp.DiracDelta):
+            yield term
+            continue
+        gap = sp.expand(deltas[0].args[0])
+        gap = -gap if gap.could_extract_minus_sign() else gap
+        planes.setdefault(gap, []).append(term / deltas[0])
+    for gap, cofactors in planes.items():
+        yield sp.DiracDelta(gap) * sp.Add(*cofactors)
 
 
 def _terms(expression: sp.Expr) -> Iterator[sp.Expr]:
@@ -117,20 +137,43 @@ def _on_side(jumps: list[tuple[sp.Expr, int]], gap: sp.Expr, side: int) -> int:
 
 
 def _vanishes(term: sp.Expr, symbol: sp.Symbol) -> bool:
-    """Return whether the cofactor of a delta function vanishes at the zero of its argument."""
+    """Return whether the cofactor of a delta function vanishes at the zero of its argument.
+
+    The zero is solved for the symbol, or for the only function of it that the argument has: where
+    erf(x) - y = 1, erf(x) is 1 + y.
+    """
     for factor in sp.Mul.make_args(term):
-        if isinstance(factor, sp.DiracDelta) and len(factor.args) == 1:
-            argument = sp.expand(factor.args[0])
-            rate = sp.diff(argument, symbol)
-            if rate != 0 and not rate.has(symbol):
-                place = symbol - argument / rate
-                left = (term / factor).subs(symbol, sp.expand(place))
-                if sp.expand(left) == 0:
-                    return True
-                # a symbolic rate appears in denominators, which expanding does not cancel
-                if not rate.is_number and any(map(_is_none, sp.Mul.make_args(left))):
-                    return True
+        if not (isinstance(factor, sp.DiracDelta) and len(factor.args) == 1):
+            continue
+        argument = sp.expand(factor.args[0])
+        functions = [f for f in argument.atoms(sp.Function) if f.has(symbol)]
+        known = functions[0] if len(functions) == 1 else symbol
+        variable = sp.Dummy(real=True)
+        gap, left = (e.xreplace({known: variable}) for e in (argument, term / factor))
+        rate = sp.diff(gap, variable)
+        if rate == 0 or rate.has(variable) or gap.has(symbol):
+            continue
+        left = left.subs(variable, sp.expand(variable - gap / rate))
+        # a symbolic rate appears in denominators, which expanding does not cancel
+        if _is_zero(left) or (not rate.is_number and any(map(_is_none, sp.Mul.make_args(left)))):
+            return True
     return False
+
+
+def _is_zero(expression: sp.Expr) -> bool:
+    """Return whether an expression vanishes, whatever the signs of numbers of which it has moduli
+    or steps.
+    """
+    rough = expression.atoms(*ROUGH)
+    signed = sorted({s for each in rough for s in each.free_symbols}, key=str)
+    if not signed or len(signed) > _MOST_SIGNED:
+        return bool(sp.expand(expression) == 0)
+    sizes = [sp.Dummy(positive=True) for _ in signed]
+    for signs in itertools.product((1, -1), repeat=len(signed)):
+        places = {s: sign * x for s, sign, x in zip(signed, signs, sizes, strict=True)}
+        if sp.expand(expression.xreplace(places)) != 0:
+            return False
+    return True
 
 
 def _is_none(factor: sp.Expr) -> bool:

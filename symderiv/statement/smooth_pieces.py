@@ -15,7 +15,7 @@ from symderiv.formula.kink_places import in_doubles, in_steps
 from symderiv.foundation.errors import NotYetError
 from symderiv.statement.slopes import ROUGH, gaps_of
 
-MOST_PLANES, _MOST_PARTED = 8, 4
+MOST_PLANES, _MOST_PARTED = 12, 4
 """The largest number of planes: each doubles the number of pieces."""
 
 Gaps = tuple[sp.Expr, ...]

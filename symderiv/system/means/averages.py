@@ -36,6 +36,8 @@ from symderiv.system.means.joint_forms import (
 from symderiv.system.means.product_means import MOST_FACTORS
 from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
 
+_LONG = 160  # longer means are cut in messages; the error has the whole text
+
 
 class Averages:
     """A decomposition of averages, which keeps the functions that their parts are.
@@ -72,9 +74,11 @@ class Averages:
             except (DivergentError, NotYetError) as error:
                 missing = isinstance(error, DivergentError)
                 why = "does not exist" if missing else "cannot be computed"
+                mean = _told(average)
+                short = mean if len(mean) <= _LONG else f"{mean[: _LONG - 20]} ...]"
                 raise NotClosed(
-                    f"the mean {_told(average)} {why}: {error}",
-                    average=_told(average),
+                    f"the mean {short} {why}: {error}",
+                    average=mean,
                     statement=statement,
                 ) from error
         return expression.xreplace(taken)
@@ -332,16 +336,18 @@ class Averages:
         atoms = [e for term in terms for f in _factors(term) for e in _atoms_of(f)]
         if self._better_apart(terms, atoms) and all(map(self._separable, atoms)):
             return None
-        joint, forms = self._joint(expression, nonlinear, linear)
+        joint, forms, roots = self._joint(expression, nonlinear, linear)
         if _divides_by(joint.function, joint.constants):
-            joint, forms = self._joint(expression, *single_fields(nonlinear, linear, self.law))
+            own = single_fields(nonlinear, linear, self.law)
+            joint, forms, roots = self._joint(expression, *own)
         if len(joint.constants) > MOST_CONSTANTS:
             return None
         if given is None:
-            return outside * self.functions.joints.mean(joint, *self.law.moments(forms))
+            found = self.functions.joints.mean(joint, *self.law.moments(forms))
+            return outside * found.xreplace(roots)
         moments = self.law.moments([*forms, given])
         left, means, density = given_last(*moments, sp.S.Zero)
-        return outside * density * self.functions.joints.mean(joint, left, means)
+        return outside * density * self.functions.joints.mean(joint, left, means).xreplace(roots)
 
     def _better_apart(self, terms: Sequence[sp.Expr], atoms: Sequence[sp.Expr]) -> bool:
         """Return whether terms, if they are products, are better integrated by rules of
@@ -381,13 +387,13 @@ class Averages:
 
     def _joint(
         self, expression: sp.Expr, nonlinear: list[sp.Expr], linear: list[sp.Expr]
-    ) -> tuple[Joint, list[sp.Expr]]:
-        """Return an expression as a function of forms, with these forms."""
+    ) -> tuple[Joint, list[sp.Expr], dict[sp.Symbol, sp.Expr]]:
+        """Return an expression as a function of forms, with these forms and its named roots."""
         forms = [*nonlinear, *linear]
         fields = field_symbols(len(forms))
-        written = in_terms_of(expression, forms, fields, self.law)
+        written, roots = _named_roots(in_terms_of(expression, forms, fields, self.law), fields)
         constants = sorted(written.free_symbols - set(fields), key=str)
-        return Joint(written, len(nonlinear), len(forms), tuple(constants)), forms
+        return Joint(written, len(nonlinear), len(forms), tuple(constants)), forms, roots
 
     def _factored(self, expression: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         """Return the powers of parameters common to all terms of an expression, and the
@@ -481,6 +487,23 @@ def _atoms_of(factor: sp.Expr) -> Iterable[sp.Expr]:
                 yield from _atoms_of(part)
             else:
                 yield part
+
+
+def _named_roots(
+    expression: sp.Expr, fields: Sequence[sp.Symbol]
+) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
+    """Return an expression with symbols for roots and functions of numbers alone, and these.
+
+    Rules are searched with numbers of both signs, but an overlap under a root is not negative.
+    """
+    apart = [
+        each
+        for each in expression.atoms(sp.Pow, sp.Function)
+        if each.free_symbols and not each.has(*fields) and not (each.is_Pow and each.exp.is_Integer)
+    ]
+    whole = [e for e in apart if not any(e is not other and other.has(e) for other in apart)]
+    names = {e: sp.Symbol(f"root{n}", real=True) for n, e in enumerate(sorted(whole, key=str))}
+    return expression.xreplace(names), {name: e for e, name in names.items()}
 
 
 def _divides_by(function: sp.Expr, constants: Iterable[sp.Symbol]) -> bool:

@@ -63,13 +63,21 @@ def directions(expression: sp.Expr, law: FieldLaw) -> tuple[list[sp.Expr], list[
     rows: list[list[sp.Expr]] = []
     counts = []
     for forms in (inside, plain):
-        for form in dict.fromkeys(forms):
+        # A form is solved for a field that has a number as its coefficient, and an overlap or a
+        # scalar may be zero: fields with those are kept.
+        kept = sorted(dict.fromkeys(forms), key=lambda form: _solvable(form, chosen, law))
+        for form in kept:
             row = [sp.diff(form, s) for s in symbols]
             if sp.Matrix([*rows, row]).rank() > len(rows):
                 chosen.append(sp.expand(form))
                 rows.append(row)
         counts.append(len(chosen))
     return chosen[: counts[0]], chosen[counts[0] :]
+
+
+def _solvable(form: sp.Expr, others: Sequence[sp.Expr], law: FieldLaw) -> bool:
+    """Return whether other forms have numbers as the coefficients of all fields in a form."""
+    return all(sp.diff(other, s).is_number for other in others for s in law.gaussian(form))
 
 
 def single_fields(
