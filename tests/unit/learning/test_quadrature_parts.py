@@ -276,7 +276,8 @@ def test_means_and_constants_of_kinked_pairs(monkeypatch: pytest.MonkeyPatch) ->
     names = [function.name for function in same.activation_functions()]
     assert names == [
         *("student_activation", "student_activation_derivative", "student_activation_curvature"),
-        *("teacher_activation", "quadrature_factor", "quadrature_factors", "quadrature_kinks"),
+        *("teacher_activation", "quadrature_factor", "quadrature_factors"),
+        *("quadrature_values_and_slopes", "quadrature_kinks"),
     ]
     assert "teacher_activation_derivative" in [f.name for f in rules.activation_functions()]
 
