@@ -432,7 +432,6 @@ def _record(
     proved_run: EnclosedRun,
     gaps: Sequence[tuple[LocatedEvent, Any]],
 ) -> tuple[dict[str, Any], Claims]:
-    from symderiv.enclosures.attraction import attraction
     from symderiv.enclosures.crossings import Crossing, first_crossing
     from symderiv.enclosures.proof_record import Claims
     from symderiv.precision.balls.working import working_bits
@@ -468,10 +467,7 @@ def _record(
         claims = Claims(
             tape,
             departure_of(proved_run, zip(run.events, events, strict=True)),
-            # rates that jump later lead elsewhere
-            attraction(proved_run.stages[-1].rates, proved_run.steps[-1].end)
-            if proved_run.during[-1] == len(proved_run.stages) - 1
-            else None,
+            _end_of(proved_run),
         )
         record = {
             "alpha": [float(time) for time in run.alpha],
@@ -488,6 +484,17 @@ def _record(
             "warnings": [],
         }
         return record, claims
+
+
+def _end_of(proved_run: EnclosedRun) -> Attraction | None:
+    """Return the fixed point to which a run tends, or None; rates that jump later lead
+    elsewhere.
+    """
+    from symderiv.enclosures.attraction import attraction
+
+    if proved_run.during[-1] < len(proved_run.stages) - 1:
+        return None
+    return attraction(proved_run.stages[-1].rates, proved_run.steps[-1].end)
 
 
 def _observed(tape: Any, regions: Sequence[StateSet]) -> list[list[arb]]:
