@@ -92,7 +92,7 @@ def test_quadrature_gives_what_closed_forms_and_mixtures_give(student, teacher, 
                 own = None if teacher else of_two(m, part)[function]
                 found = getattr(m, function)(*upper(part)) if own is None else own
                 assert found == pytest.approx(expected, abs=tolerance), (function, pair)
-        expected = getattr(reference, f"i4{end}")(*upper(c))
+        expected = of_four(reference, c, end)
         kinds = (1, 1, 0, 3 if end == "_st" else 0)
         found = mean_of_four(c, kinds, student, teacher, tolerance)
         assert found == pytest.approx(expected, abs=tolerance)
@@ -105,6 +105,15 @@ def of_two(m, c):
     found = [np.full((1, 1), np.nan) for _ in range(7)]
     m.pair_means(c[:1, :1], c[:1, 1:], c[1:, 1:], np.zeros(1), np.zeros(1), *found)
     return {"i2": found[1][0, 0], "i2_12": found[4][0, 0], "i2_11": found[6][0, 0]}
+
+
+def of_four(m, c, end):
+    """A mean of four factors by closed forms, or by the series of tanh, which has all at once."""
+    if not hasattr(m, "noise_means"):
+        return getattr(m, f"i4{end}")(*upper(c))
+    found = [np.full((2, 2, 2, 2), np.nan) for _ in range(3)]
+    m.noise_means(c[:2, :2], c[:2, 2:], c[2:, 2:], *found)
+    return found[2][0, 1, 0, 1]
 
 
 def softplus(x):
