@@ -27,13 +27,13 @@ TOP = Path(__file__).parents[2]
 _PACKAGES = ("symderiv", "codegen", "generated", "ledger", "models", "papers")
 #: Seconds after which a file is stopped; the longest take a third of it.
 _LONGEST = 3600.0
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*)", re.MULTILINE)
+_SAID = re.compile(r"^(?:FAILED|ERROR|SKIPPED) \S.*", re.MULTILINE)
 _COUNTS = re.compile(r"^=*\s*(\d+ \w+.*?) in [\d.]+s", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Ran:
-    """How a file of tests ended: pytest's exit code, what it counts, which tests did not pass.
+    """How a file of tests ended: pytest's exit code, counts and lines of what did not pass.
 
     ``text`` is a digest of the file, ``engine`` of what it tests.
     """
@@ -44,7 +44,7 @@ class Ran:
     code: int
     seconds: float
     counts: str
-    failed: tuple[str, ...]
+    said: tuple[str, ...]
 
     @property
     def passed(self) -> bool:
@@ -70,7 +70,7 @@ class Campaign:
         if self._lines.exists():
             for line in self._lines.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)
-                self.known[row["file"]] = Ran(**{**row, "failed": tuple(row["failed"])})
+                self.known[row["file"]] = Ran(**{**row, "said": tuple(row["said"])})
 
     @property
     def _lines(self) -> Path:
@@ -143,17 +143,17 @@ class Campaign:
         said = printed.read_text(encoding="utf-8", errors="replace")
         counts = _COUNTS.findall(said)[-1:] or [f"pytest ended with {code}"]
         seconds = round(time.monotonic() - since, 1)
-        failed = tuple(_FAILED.findall(said))
-        ran = Ran(file, text, self.engine, code, seconds, counts[0], failed)
+        lines = tuple(_SAID.findall(said))
+        ran = Ran(file, text, self.engine, code, seconds, counts[0], lines)
         self.known[file] = ran
-        with self._lines.open("a", encoding="utf-8") as lines:
-            lines.write(json.dumps(asdict(ran)) + "\n")
+        with self._lines.open("a", encoding="utf-8") as kept:
+            kept.write(json.dumps(asdict(ran)) + "\n")
         if ran.passed:
             printed.unlink()
         return ran
 
     def summary(self) -> str:
-        """Seconds of each folder, what is open, and the tests that failed."""
+        """Seconds of each folder, what was skipped, what is open, and the tests that failed."""
         ran = [self.known[file] for file in self.files if file in self.known]
         rooms: Counter[str] = Counter()
         for each in ran:
@@ -162,9 +162,10 @@ class Campaign:
         lines += [f"{rooms.total():8.0f} s  {len(ran)} of {len(self.files)} files"]
         if self.older:
             lines += [f"{len(self.older)} files passed with another engine: run them again"]
+        lines += [line for each in ran if each.passed for line in each.said]
         for each in ran:
             if not self._stands(each.file):
-                lines += [_told(each), *(f"    {name}" for name in each.failed)]
+                lines += [_told(each), *(f"    {line}" for line in each.said)]
         return "\n".join([*lines, "all passed" if self.passed else f"{len(self.open)} files open"])
 
 

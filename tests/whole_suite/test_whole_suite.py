@@ -8,6 +8,16 @@ import pytest
 
 from whole_suite.campaign import Campaign
 
+GOOD = """
+import pytest
+
+def test_a():
+    pass
+
+def test_b():
+    pytest.skip("no compiler")
+"""
+
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
@@ -16,7 +26,7 @@ def top(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     (tmp_path / "symderiv").mkdir()
     (tmp_path / "symderiv" / "engine.py").write_text("x = 1\n")
-    (folder / "test_good.py").write_text("def test_a():\n    pass\n\n\ndef test_b():\n    pass\n")
+    (folder / "test_good.py").write_text(GOOD)
     (folder / "test_rotten.py").write_text("def test_c():\n    assert 1 == 2\n")
     return tmp_path
 
@@ -32,10 +42,10 @@ def test_what_failed_or_changed_is_run_again_and_what_passed_is_not(
     first = campaign(top)
     assert first.open == ["unit/test_good.py", "unit/test_rotten.py"]
     first.run(2)
-    assert "/2] unit/test_good.py: 2 passed" in capsys.readouterr().out
+    assert "/2] unit/test_good.py: 1 passed, 1 skipped" in capsys.readouterr().out
     assert not first.passed
     assert "FAILED unit/test_rotten.py: 1 failed" in first.summary()
-    assert "    unit/test_rotten.py::test_c" in first.summary()
+    assert "    FAILED unit/test_rotten.py::test_c" in first.summary()
     printed = top / "results" / "unit-test_rotten.py.txt"
     assert "assert 1 == 2" in printed.read_text()
 
@@ -46,6 +56,7 @@ def test_what_failed_or_changed_is_run_again_and_what_passed_is_not(
     second.run(1)
     assert "good" not in capsys.readouterr().out
     assert "all passed" in second.summary()
+    assert "test_good.py:8: no compiler" in second.summary()
     assert not printed.exists()
     assert campaign(top).open == campaign(top).older == []
 
@@ -64,6 +75,6 @@ def test_a_file_that_cannot_be_imported_has_not_passed(top: Path) -> None:
     broken = Campaign(top / "tests", top / "results", ("unit/test_r",))
     broken.run(1)
     assert not broken.passed
-    assert "    unit/test_rotten.py" in broken.summary()
+    assert "    ERROR unit/test_rotten.py" in broken.summary()
     with pytest.raises(SystemExit, match="begin with nowhere"):
         Campaign(top / "tests", top / "results", ("nowhere",))
