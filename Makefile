@@ -33,7 +33,7 @@ run: $(VENV)/.runnable
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-# Also what is dealt to other days, 40 minutes; goes on where it was stopped, and ends with what
+# Also what is dealt to other days, 45 minutes; goes on where it was stopped, and ends with what
 # has not passed. ONLY="unit/system values" some; ANEW=--anew forgets what has passed.
 ANEW ?=
 test-all: $(VENV)/.installed
