@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 DIST ?= dist
 
-.PHONY: run test docs docs-results manual-examples lint kernels stepper-code packages benchmarks house ensembles enclosures certificates exports rules biases losses finite-size hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
+.PHONY: run test test-all docs docs-results manual-examples lint kernels stepper-code packages benchmarks house ensembles enclosures certificates exports rules biases losses finite-size hostile faults sweep-kills pairs rule-pairs rule-pairs-sgd quadrature-errors rounding stated-errors mutants claim-foundations wrong-models random-sides random-systems \
 	recomputed-points silent-errors ledger ledger-check clean
 
 $(VENV)/.installed: pyproject.toml
@@ -32,6 +32,12 @@ run: $(VENV)/.runnable
 # A file of tests stays with one worker: what one of its tests derives or compiles is there for the next.
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# Also what is dealt to other days, 45 minutes; goes on where it was stopped, and ends with what
+# has not passed. ONLY="unit/system values" some; ANEW=--anew forgets what has passed.
+ANEW ?=
+test-all: $(VENV)/.installed
+	cd tests && ../$(BIN)/python -m whole_suite $(ANEW) $(if $(ONLY),--only $(ONLY))
 
 # The manual, build/manual/index.html: notebooks are executed, warnings are errors, no dead link.
 $(VENV)/.docs: $(VENV)/.installed

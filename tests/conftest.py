@@ -14,7 +14,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from support import session_derivations
 from support.room_times import RoomTimes
-from support.rotating import DAY, of_other_days
+from support.rotating import DAY, EVERY, of_other_days
 
 from symderiv.foundation import progress
 
@@ -33,7 +33,7 @@ progress.FIRST_LINE = 1e6
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--test-seconds", metavar="FILE", help="write the CPU seconds of every test")
     parser.addoption(
-        "--every-day", action="store_true", help="all tests, also those dealt to several days"
+        "--every-day", action="store_true", help="all tests, also those dealt to other days"
     )
 
 
@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # what may be drawn
         draws.is_local_module_file = lambda path: "/symderiv/formula/" in path  # type: ignore[attr-defined]
     named = any("[" in word for word in config.args)
-    if not (named or config.getoption("--every-day")):
+    if not (named or EVERY or config.getoption("--every-day")):
         later = {id(item) for item in of_other_days(items, DAY)}
         config.hook.pytest_deselected(items=[item for item in items if id(item) in later])
         items[:] = [item for item in items if id(item) not in later]

@@ -20,7 +20,7 @@ from symderiv_ledger.claims.statement import BINDERS, Relation, parse_ranges
 from symderiv_ledger.rules.arithmetic import Indexed
 
 __all__ = [
-    *("ANY", "SMALL", "RandomFunction", "RandomIndexed", "quantities_of", "random_values"),
+    *("ANY", "LARGE", "SMALL", "RandomFunction", "RandomIndexed", "quantities_of", "random_values"),
     *("randomised", "sizes_of"),
 ]
 
@@ -32,8 +32,10 @@ _LANGUAGE: Final = {
 }  # fmt: skip
 _OF_INTEGERS: Final = {"factorial", "binomial", "bernoulli", "identity"}
 _CONSTANTS: Final = {"pi", "oo"}
-#: A draw is positive and below one, so that roots and arc functions have values, or any number.
-SMALL, ANY = "small", "any"
+#: A draw is positive and below one, so that roots and arc functions have values, any number, or
+#: above one, for roots of what is less by one.
+SMALL, ANY, LARGE = "small", "any", "large"
+_SCALES: Final = {SMALL: (7, 11), ANY: (18, 0), LARGE: (7, 31)}
 
 
 class RandomFunction:
@@ -43,7 +45,8 @@ class RandomFunction:
         name: What it stands for.
         seed: Of the draw.
         numbers: The arithmetic.
-        kind: ``"small"`` (values in (0.2, 0.9)) or ``"any"`` (either sign, below 1).
+        kind: ``"small"`` (values in (0.2, 0.9)), ``"any"`` (either sign, below 1) or ``"large"``
+            (in (1.2, 1.9)).
     """
 
     def __init__(self, name: str, seed: int, numbers: Any, kind: str = SMALL) -> None:
@@ -61,7 +64,8 @@ class RandomFunction:
 
     def _scaled(self, value: Any) -> Any:
         """From (-1, 1) to the range of the kind."""
-        return (value * 7 + 11) / 20 if self.kind == SMALL else value * 9 / 10
+        factor, shift = _SCALES[self.kind]
+        return (value * factor + shift) / 20
 
 
 class RandomIndexed(Indexed):
@@ -176,7 +180,7 @@ def random_values(
         statement: Of it.
         seed: Of the draw.
         numbers: The arithmetic.
-        kind: ``"small"`` or ``"any"``, see :class:`RandomFunction`.
+        kind: ``"small"``, ``"any"`` or ``"large"``, see :class:`RandomFunction`.
     """
     called, entries = _called(statement) - _LANGUAGE, _subscripted(statement)
     alone = quantities_of(statement, claim.ranges)

@@ -22,7 +22,7 @@ from symderiv_ledger.rules.comparison_rules import (
     pairs,
 )
 
-from random_sides.draws import ANY, SMALL, quantities_of, random_values, randomised
+from random_sides.draws import ANY, LARGE, SMALL, quantities_of, random_values, randomised
 from random_sides.laws import Law, law_of
 from random_sides.texts import same_formula
 from symderiv.foundation.errors import SymderivError
@@ -30,7 +30,7 @@ from symderiv.foundation.errors import SymderivError
 __all__ = ["Answer", "answer", "counted"]
 
 #: Draws of each kind: a claim is true by construction if it holds in all that have a value.
-_DRAWS: Final = (SMALL, ANY) * 8
+_DRAWS: Final = (SMALL, ANY, SMALL, LARGE) * 4
 #: So many draws without a value, and there is none.
 _PATIENCE: Final = 5
 _NO_VALUE: Final = (SymderivError, ArithmeticError, ValueError, TypeError, AttributeError, KeyError)

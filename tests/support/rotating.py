@@ -1,6 +1,7 @@
 """What tests sample is another part every day; the same day tries the same again.
 
-SYMDERIV_TEST_DAY, a number, repeats the sample of another day.
+SYMDERIV_TEST_DAY, a number, repeats the sample of another day; ``every`` tries the samples of all
+days, as far as these come to an end, and whatever is drawn with the seed of today.
 """
 
 import os
@@ -10,9 +11,18 @@ from datetime import date
 from typing import Any, TypeVar
 from zlib import crc32
 
-DAY = int(os.environ.get("SYMDERIV_TEST_DAY", date.today().toordinal()))
+GIVEN = "SYMDERIV_TEST_DAY"
+_DAY = os.environ.get(GIVEN, "")
+#: Whether what is dealt to other days is tried as well.
+EVERY = _DAY == "every"
+DAY = date.today().toordinal() if EVERY or not _DAY else int(_DAY)
 
 T = TypeVar("T")
+
+
+def is_today(share: int, days: int) -> bool:
+    """Whether a share of what is dealt to so many days is tried today."""
+    return EVERY or share % days == DAY % days
 
 
 def dealt(items: Iterable[T], cost: Callable[[T], float], days: int) -> list[list[T]]:

@@ -15,20 +15,20 @@ from typing import Any
 
 from symderiv.foundation import derivation_cache
 
-_FOLDER = "SYMDERIV_TEST_DERIVATIONS"
+FOLDER = "SYMDERIV_TEST_DERIVATIONS"
 
 #: Where the engine itself keeps a derivation.
 USERS_PLACE = derivation_cache._place
 
 
 def _place(*what: Any) -> Path:
-    return Path(os.environ[_FOLDER], USERS_PLACE(*what).name)
+    return Path(os.environ[FOLDER], USERS_PLACE(*what).name)
 
 
 def share() -> None:
     """Keep this process's derivations in the folder of the session."""
-    if _FOLDER not in os.environ:
+    if FOLDER not in os.environ:
         # workers are started with its name
-        os.environ[_FOLDER] = tempfile.mkdtemp(prefix="symderiv-derivations-")
-        atexit.register(shutil.rmtree, os.environ[_FOLDER], ignore_errors=True)
+        os.environ[FOLDER] = tempfile.mkdtemp(prefix="symderiv-derivations-")
+        atexit.register(shutil.rmtree, os.environ[FOLDER], ignore_errors=True)
     derivation_cache._place = _place

@@ -6,8 +6,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support import rotating
 from support.room_times import room_of
-from support.rotating import dealt, of_other_days
+from support.rotating import dealt, is_today, of_other_days
 
 
 def test_everything_is_dealt_once_and_no_day_is_dearer_by_more_than_one_item() -> None:
@@ -16,6 +17,15 @@ def test_everything_is_dealt_once_and_no_day_is_dearer_by_more_than_one_item() -
     assert sorted(item for day in days for item in day) == list(range(len(costs)))
     totals = [sum(costs[item] for item in day) for day in days]
     assert max(totals) - min(totals) <= 2
+
+
+def test_a_share_has_its_day_and_all_have_every(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotating, "EVERY", False)
+    for day in (7, 8, 9, 10):
+        monkeypatch.setattr(rotating, "DAY", day)
+        assert [share for share in range(8) if is_today(share, 4)] == [day % 4, day % 4 + 4]
+    monkeypatch.setattr(rotating, "EVERY", True)
+    assert all(is_today(share, 4) for share in range(8))
 
 
 def test_rooms_are_the_folders_of_tests() -> None:

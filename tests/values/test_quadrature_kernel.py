@@ -11,7 +11,6 @@ import mpmath
 import numpy as np
 import pytest
 from support.plain_module import plain_module
-from support.rotating import DAY
 
 import symderiv as sd
 from symderiv.checking.generated_check import GeneratedError, check_generated
@@ -79,12 +78,8 @@ def covariances():
     return {"generic": generic, "almost": almost, "coinciding": coinciding, "still": still}
 
 
-#: A module takes ten seconds to make and to compile: another one every day.
-AGAINST = [("erf", None), ("tanh", None), ("erf", "relu")]
-
-
 @pytest.mark.parametrize("name", covariances())
-@pytest.mark.parametrize(("student", "teacher"), [AGAINST[DAY % len(AGAINST)]])
+@pytest.mark.parametrize(("student", "teacher"), [("erf", None), ("tanh", None), ("erf", "relu")])
 def test_quadrature_gives_what_closed_forms_and_mixtures_give(student, teacher, name):
     tolerance = 1e-4 if teacher else 1e-6
     m, reference = by_quadrature(student, teacher, tolerance), otherwise(student, teacher)
@@ -99,7 +94,7 @@ def test_quadrature_gives_what_closed_forms_and_mixtures_give(student, teacher, 
                 own = None if teacher else of_two(m, part)[function]
                 found = getattr(m, function)(*upper(part)) if own is None else own
                 assert found == pytest.approx(expected, abs=tolerance), (function, pair)
-        expected = getattr(reference, f"i4{end}")(*upper(c))
+        expected = of_four(reference, c, end)
         kinds = (1, 1, 0, 3 if end == "_st" else 0)
         found = mean_of_four(c, kinds, student, teacher, tolerance)
         assert found == pytest.approx(expected, abs=tolerance)
@@ -162,6 +157,15 @@ def test_pairs_with_kinks_at_zero_are_derivatives_of_certified_means():
         assert slopes[i, i] + 2 * curvatures[i, i] == pytest.approx(by_variance, abs=1e-12)
 
 
+def of_four(m, c, end):
+    """A mean of four factors by closed forms, or by the series of tanh, which has all at once."""
+    if not hasattr(m, "noise_means"):
+        return getattr(m, f"i4{end}")(*upper(c))
+    found = [np.full((2, 2, 2, 2), np.nan) for _ in range(3)]
+    m.noise_means(c[:2, :2], c[:2, 2:], c[2:, 2:], *found)
+    return found[2][0, 1, 0, 1]
+
+
 def softplus(x):
     return mpmath.log1p(mpmath.exp(x))
 
@@ -174,7 +178,7 @@ ACTIVATIONS = {
 }
 
 
-@pytest.mark.parametrize("text", sorted(ACTIVATIONS)[DAY % 2 :: 2])
+@pytest.mark.parametrize("text", sorted(ACTIVATIONS))
 def test_means_of_independent_fields_are_products(text):
     # With independent fields every mean is a product of one-dimensional integrals.
     m, g = by_quadrature(text, None, 1e-5), ACTIVATIONS[text]

@@ -199,11 +199,16 @@ def narrow_pieces(numbers: Any) -> Iterator[Point]:
 def pairs_of_fields(numbers: Any) -> Iterator[Point]:
     """Yield overlaps of a committee of two units, qd + qa/2 on the diagonal and qa/2 beside it.
 
-    Names: qd, qa.
+    Names: qd, qa; L33, L43 and L44, entries of the Cholesky factor of the covariance of the
+    teacher's two fields and the student's two, all of variance one.
     """
     for texts in (("1/2", "1/4"), ("1/8", "3/4"), ("3/4", "1/16")):
         qd, qa = _numbers(texts)
-        yield Point(f"qd = {qd}, qa = {qa}", _values({"qd": qd, "qa": qa}, numbers))
+        overlaps = sp.Matrix([[qd + qa / 2, qa / 2], [qa / 2, qd + qa / 2]])
+        covariance = sp.BlockMatrix([[sp.eye(2), overlaps], [overlaps, sp.eye(2)]]).as_explicit()
+        factor = covariance.cholesky()
+        exact = {"qd": qd, "qa": qa, "L33": factor[2, 2], "L43": factor[3, 2], "L44": factor[3, 3]}
+        yield Point(f"qd = {qd}, qa = {qa}", _values(exact, numbers))
 
 
 def softmax(numbers: Any) -> Iterator[Point]:

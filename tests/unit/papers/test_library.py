@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.rotating import DAY, dealt
+from support.rotating import dealt, is_today
 from symderiv_ledger.claims.claim import TIERS, VERDICTS, Claim, Paper
 from symderiv_ledger.claims.claim_hash import claim_hash
 from symderiv_ledger.papers.known_papers import names, paper
@@ -84,7 +84,8 @@ def _ledger() -> dict[tuple[str, str], dict[str, Any]]:
 def _batches() -> list[tuple[str, int]]:
     """Those of today: a paper and the number of the first claim."""
     firsts = [(name, first) for name in NAMES for first in range(0, len(_quick(name)), BATCH)]
-    return dealt(firsts, lambda batch: SECONDS.get(batch[0], {}).get(batch[1], 1), DAYS)[DAY % DAYS]
+    shares = dealt(firsts, lambda batch: SECONDS.get(batch[0], {}).get(batch[1], 1), DAYS)
+    return [batch for n, share in enumerate(shares) if is_today(n, DAYS) for batch in share]
 
 
 def _quick(name: str) -> list[Claim]:
@@ -96,16 +97,12 @@ def test_verdicts_and_mutants(name: str) -> None:
     """Of the batches of today."""
     own = _paper(name)
     for first in (first for of, first in _batches() if of == name):
-        records, survivors, wanted = [], [], 0
+        records = []
         for claim in _quick(name)[first : first + BATCH]:
             finding = verify_claim(claim, with_mutants=True)
             assert finding.verdict == _expected()[f"{name}: {claim.name}"], claim.name
             records.append(record(own, finding))
-            if finding.mutants is not None:
-                wanted += finding.mutants.wanted
-                survivors += [f"{claim.name}: {m.change}" for m in finding.mutants.survivors]
-        # of all papers together 95 % are caught, see below; a batch may be worse
-        assert len(survivors) <= max(2, 0.1 * wanted), survivors
+        # as many mutants are caught as the ledger says, which has a bound below
         known = [_ledger()[name, r["name"]] for r in records if (name, r["name"]) in _ledger()]
         stale = list(differences(records, known))
         assert not stale, f"run make ledger: {stale}"
@@ -126,9 +123,10 @@ def test_papers_are_whole(name: str) -> None:
     assert not [number for number in own.printed if number not in claimed]
 
 
-def test_every_expected_verdict_belongs_to_a_claim() -> None:
+def test_every_expected_verdict_belongs_to_a_claim_and_every_claim_has_one() -> None:
     claims = {f"{name}: {claim.name}" for name in NAMES for claim in _paper(name).claims}
     assert set(_expected()) <= claims
+    assert set(_expected()) >= {f"{name}: {claim.name}" for name in NAMES for claim in _quick(name)}
 
 
 def test_prints_are_those_of_the_transcriptions() -> None:
@@ -159,9 +157,11 @@ def test_the_ledger_is_whole_and_its_page_is_made_from_it() -> None:
         if known.get((name, claim.name)) != claim_hash(_paper(name), claim)
     ]
     assert not changed, f"run make ledger: {changed}"
-    caught = sum(entry["mutants"]["caught"] for entry in records if entry["mutants"])
-    wanted = sum(entry["mutants"]["wanted"] for entry in records if entry["mutants"])
-    assert caught >= 0.95 * wanted
+    for name in NAMES:
+        own = [each["mutants"] for each in records if each["paper"] == name and each["mutants"]]
+        caught, wanted = (sum(each[key] for each in own) for key in ("caught", "wanted"))
+        # what is left are inequalities that a flipped sign makes weaker
+        assert caught >= 0.99 * wanted, name
     page = LEDGER.with_suffix(".html").read_text(encoding="utf-8")
     assert page == ledger_page(json.loads(text)["claims"], LEDGER.parent.relative_to(ROOT))
 
