@@ -81,7 +81,7 @@ COMMANDS = (
 )
 
 # What a clock says differs between calls, and names of files are those of the call.
-_CLOCK = re.compile(r"(?:wall|seconds|took|second).*|[\d.]+ (?:s|ms|min)\b|\S*OUT\d+\S*")
+_CLOCK = re.compile(r"(?:wall|seconds|took|per second).*|[\d.]+ (?:s|ms|min)\b|\S*OUT\d+\S*")
 _NUMBER = re.compile(r"[-−+]?\d[\d.]*(?:e[-+]?\d+|×10[⁻⁰¹²³⁴-⁹]+)?")
 _WORD = re.compile(r"[a-zα-ω]{4,}", re.IGNORECASE)
 
