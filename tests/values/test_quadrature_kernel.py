@@ -118,15 +118,15 @@ def test_pairs_with_kinks_at_zero_are_derivatives_of_certified_means():
     Slopes of both activations jump, and the curvature has a delta function.
     """
     m = plain_module(generate("tested", "selu", "elu", tolerance=1e-4))
-    rng, K = np.random.default_rng(5), 2
-    factor = rng.normal(size=(3, 3)) / 2
+    rng, K, M = np.random.default_rng(5), 2, 3
+    factor = rng.normal(size=(K + M, K + M)) / 3
     c = np.round(factor @ factor.T, 6)
-    fields = c[:K, :K], c[:K, K:], c[K:, K:], np.zeros(K), np.zeros(1)
+    fields = c[:K, :K], c[:K, K:], c[K:, K:], np.zeros(K), np.zeros(M)
     students = [np.full((K, K), np.nan) for _ in range(3)]
-    both = [np.full((K, 1), np.nan) for _ in range(3)]
+    both = [np.full((K, M), np.nan) for _ in range(3)]
     arrays = (array for pair in zip(students, both, strict=True) for array in pair)
     m.pair_means(*fields, *arrays)
-    of = [("selu", 0), ("selu", 1), ("elu", 2)]
+    of = ["selu"] * K + ["elu"] * M
     step = mpmath.mpf("1e-8")
 
     def mean(i, j, by11=0, by12=0):
@@ -134,12 +134,12 @@ def test_pairs_with_kinks_at_zero_are_derivatives_of_certified_means():
         moments[0][0] += by11 * step
         moments[0][1] = moments[1][0] = moments[0][1] + by12 * step
         texts = [[mpmath.nstr(value, 25) for value in row] for row in moments]
-        found = sd.i2(of[i][0], of[j][0], covariance=texts, digits=30)
+        found = sd.i2(of[i], of[j], covariance=texts, digits=30)
         return mpmath.mpf(str(found.value))
 
-    for i, j in ((0, 1), (1, 0), (0, 2), (1, 2)):
-        values, slopes, curvatures = both if j == K else students
-        at = (i, 0) if j == K else (i, j)
+    for i, j in ((0, 1), (1, 0), (0, 2), (1, 3), (0, 4)):
+        values, slopes, curvatures = both if j >= K else students
+        at = (i, j - K) if j >= K else (i, j)
         assert values[at] == pytest.approx(float(mean(i, j)), abs=1e-12)
         by12 = (mean(i, j, by12=1) - mean(i, j, by12=-1)) / (2 * step)
         by11 = (mean(i, j, by11=1) - mean(i, j, by11=-1)) / (2 * step)

@@ -43,6 +43,17 @@ def test_a_simulation_is_compared_in_its_standard_errors() -> None:
         assert error["root_mean_square"] == pytest.approx(np.sqrt(np.mean(deviation**2)))
 
 
+def test_a_common_start_has_no_standard_errors() -> None:
+    """Runs that start from one state differ there by rounding: hundreds of its standard errors."""
+    problem = PROBLEM.replace(students=3, inputs=sd.Isotropic(1000), seed=2, student_std=0.5)
+    run, sgd = problem.solve(alpha=TIMES[:2]), problem.simulate(alpha=TIMES[:2], runs=8)
+    start = sgd.Q[:, 0].std(axis=0, ddof=1)
+    assert 0 < start.max() < 1e-15
+    for each in sd.compare(run, sgd, ["Q", "R"]).curves:
+        assert each["standard_errors_alpha"] == 1
+        assert abs(each["standard_errors"]) < 12
+
+
 def test_runs_at_other_times_are_interpolated() -> None:
     run, other = PROBLEM.solve(end=20), PROBLEM.solve(alpha=np.geomspace(0.013, 17.0, 30))
     found = sd.compare(run, other)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Times with a smaller relative difference are the same.
 _SAME = 1e-9
+# Standard errors below this part of a curve's largest value are rounding.
+_ROUNDING = 1e-13
 
 
 class Comparison(Answer):
@@ -196,12 +198,14 @@ def _difference(
         "alpha": float(at[largest]),
         "scale": float(np.nanmax(np.abs(values))),
     }
-    if np.any(error > 0):
-        deviations = np.divide(apart, error, out=np.zeros_like(apart), where=error > 0)
+    # Runs that start from the same state differ there by rounding only, which is no scatter.
+    scatters = error > _ROUNDING * difference["scale"]
+    if np.any(scatters):
+        deviations = np.divide(apart, error, out=np.zeros_like(apart), where=scatters)
         worst = int(np.argmax(np.abs(deviations)))
         difference["standard_errors"] = float(deviations[worst])
         difference["standard_errors_alpha"] = float(at[worst])
-        mean = float(np.mean(deviations[error > 0] ** 2))
+        mean = float(np.mean(deviations[scatters] ** 2))
         difference["root_mean_square"] = math.sqrt(mean)
     return difference
 
