@@ -191,15 +191,15 @@ def _all(result: CurveResult) -> dict[str, np.ndarray]:
 def _difference(
     name: str, at: np.ndarray, apart: np.ndarray, error: np.ndarray, values: np.ndarray
 ) -> dict[str, Any]:
-    largest = int(np.nanargmax(np.abs(apart)))
+    largest, scale = int(np.nanargmax(np.abs(apart))), float(np.nanmax(np.abs(values)))
     difference = {
         "name": name,
         "difference": float(apart[largest]),
         "alpha": float(at[largest]),
-        "scale": float(np.nanmax(np.abs(values))),
+        "scale": scale,
     }
     # Runs that start from the same state differ there by rounding only, which is no scatter.
-    scatters = error > _ROUNDING * difference["scale"]
+    scatters = error > _ROUNDING * scale
     if np.any(scatters):
         deviations = np.divide(apart, error, out=np.zeros_like(apart), where=scatters)
         worst = int(np.argmax(np.abs(deviations)))
