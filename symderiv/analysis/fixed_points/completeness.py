@@ -32,7 +32,7 @@ from symderiv.precision.balls.operations import Operations, Recorder, refusing_i
 
 Floats = npt.NDArray[np.float64]
 
-_MOST_BOXES, _LARGEST_SPACE = 2_000_000, 7
+_MOST_BOXES, _LARGEST_PART = 2_000_000, 7
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,17 @@ class BoxedEquations:
             for one, two in ((i, j), (j, i)):
                 with np.errstate(all="ignore"):
                     np.fmax(low[:, one], least / high[:, two] * (1 - ROUNDING), out=low[:, one])
-        first, others = states.largest_of_orbit()
-        for n in others:
-            np.minimum(high[:, n], high[:, first], out=high[:, n])
-            np.maximum(low[:, first], low[:, n], out=low[:, first])
-        self._limit(low, high, largest)
+        for a, o, sign in states.orders:
+            if a == o:
+                np.maximum(low[:, a], 0.0, out=low[:, a])
+            elif sign > 0:
+                np.minimum(high[:, o], high[:, a], out=high[:, o])
+                np.maximum(low[:, a], low[:, o], out=low[:, a])
+            else:
+                np.maximum(low[:, o], -high[:, a], out=low[:, o])
+                np.maximum(low[:, a], -high[:, o], out=low[:, a])
+        with np.errstate(invalid="ignore"):  # of parts that were left out
+            self._limit(low, high, largest)
         left: npt.NDArray[np.bool_] = np.all(low <= high, axis=1)
         return left
 
@@ -230,7 +236,8 @@ def proved_spaces(
 ) -> tuple[list[Found], list[ProvedSpace]]:
     """Return all fixed points, with those that were missed, and the proofs by space.
 
-    Proofs are made for spaces of at most seven dimensions that are in no other proved one.
+    Proofs are tried for all states, and for spaces of at most seven dimensions that are in no other
+    proved one.
 
     Args:
         flow: The flow.
@@ -247,7 +254,7 @@ def proved_spaces(
     proved: list[tuple[SymmetricStates, Census]] = []
     for basis in reversed(spaces_of(flow)):
         known_spaces = [each.basis for each, counted in proved if counted.complete]
-        if basis.shape[1] > _LARGEST_SPACE or any(
+        if _LARGEST_PART < basis.shape[1] < len(basis) or any(
             contained(basis, other, flow) for other in known_spaces
         ):
             continue

@@ -126,27 +126,38 @@ class SymmetricStates:
         place = self.entries[1]
         return np.array(self.classes[0][place]), np.array(self.classes[1][place])
 
-    def largest_of_orbit(self) -> tuple[int, list[int]]:
-        """Return a class, and others whose values may be assumed not to exceed its value.
+    @cached_property
+    def orders(self) -> list[tuple[int, int, float]]:
+        """Classes a and o and signs s: the value of a may be assumed to be at least s times o's.
 
-        Symmetries exchange these classes, so that one of all images of a state has its largest
-        value there.
+        One of all images of a state under its symmetries satisfies every one of them: its value of
+        the first class is the largest that images have there; of the images with this value, that
+        of the second class is the largest; and so on.
         """
-        orders, signs, *_ = self.flow.group
+        found, images = [], self._images_of_classes()
+        while len(images) > 1:
+            moved = [{each[n] for each in images} - {(n, 1.0)} for n in range(self.size)]
+            a = max(range(self.size), key=lambda n: len(moved[n]))
+            found += [(a, o, s) for o, s in sorted(moved[a])]
+            images = [each for each in images if each[a] == (a, 1.0)]
+        return found
+
+    def _images_of_classes(self) -> list[tuple[tuple[int, float], ...]]:
+        """Return for each symmetry of the space the class and the sign that replace each class."""
+        group_orders, signs, *_ = self.flow.group
         labels, own = self.classes
-        orbits: list[set[int]] = [set() for _ in range(self.size)]
-        for order, sign in zip(orders, signs, strict=True):
+        members = [np.flatnonzero(labels == n) for n in range(self.size)]
+        found = set()
+        for order, sign in zip(group_orders, signs, strict=True):
             moved = [
-                {(int(labels[order[p]]), float(own[p] * sign[p] * own[order[p]])) for p in members}
-                for members in (np.flatnonzero(labels == n) for n in range(self.size))
+                {(int(labels[order[p]]), float(own[p] * sign[p] * own[order[p]])) for p in each}
+                for each in members
             ]
             if all(len(each) == 1 for each in moved):
-                for n, each in enumerate(moved):
-                    ((other, sign_of),) = each
-                    if other != n and other >= 0 and sign_of > 0:
-                        orbits[n].add(other)
-        chosen = max(range(self.size), key=lambda n: len(orbits[n]))
-        return chosen, sorted(orbits[chosen])
+                image = tuple(each.pop() for each in moved)
+                if all(n >= 0 for n, _ in image):
+                    found.add(image)
+        return sorted(found)
 
 
 def contained(inner: Floats, outer: Floats, flow: UnitFlow) -> bool:

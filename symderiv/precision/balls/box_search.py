@@ -22,7 +22,11 @@ from symderiv.precision.balls.working import working_bits
 
 Floats = npt.NDArray[np.float64]
 
-_BATCH, _SMALLEST = 1024, 1e-5
+_BATCH = 1024
+# roots are sought in parts smaller than the first number; parts below the second are not divided
+_SMALL, _SMALLEST = 1e-5, 1e-9
+# after so many parts, the search ends if at its pace the largest number of parts is not enough
+_PACE = 250_000
 # a part that was narrowed to a smaller share is narrowed once more before it is divided
 _AGAIN = 0.5
 _RADII = 0.25 * 0.7 ** np.arange(36)
@@ -74,13 +78,17 @@ def roots_in_box(
         SymderivError: A known root was lost.
     """
     roots = _Roots(functions)
-    explained = [each for one in known if (each := roots.around(one)) is not None]
     low, high, shares = -bound[None], bound[None].copy(), np.ones(1)
+    known = [one for one in known if _remains(one, bound, cut)]
+    explained = [each for one in known if (each := roots.around(one)) is not None]
     points: list[Floats] = []
     left: list[Floats] = []
     boxes = 0
     while len(low) and boxes < most:
-        tell(1 - float(np.sum(shares)))
+        decided_share = 1 - float(np.sum(shares))
+        tell(decided_share)
+        if boxes > _PACE and boxes > most * decided_share:
+            break
         boxes += len(low[-_BATCH:])
         taken, other, share = low[-_BATCH:].copy(), high[-_BATCH:].copy(), shares[-_BATCH:]
         low, high, shares = low[:-_BATCH], high[:-_BATCH], shares[:-_BATCH]
@@ -91,22 +99,35 @@ def roots_in_box(
         below, above, volume = narrowed(functions, taken, other)
         for one in known:
             _check_kept(one, (taken, other), (below, above), volume)
-        small = (np.max(above - below, axis=1) < _SMALLEST) & (volume >= _AGAIN)
-        for box in np.stack([below[small], above[small]], axis=2):
+        decided = volume < 0
+        for n in np.flatnonzero((np.max(above - below, axis=1) < _SMALL) & (volume >= _AGAIN)):
+            box = np.stack([below[n], above[n]], axis=1)
             # a box centred at the part's middle also encloses roots at the part's edge
             around = roots.around(box.mean(axis=1))
             if around is not None and np.all((box[:, 0] >= around[0]) & (box[:, 1] <= around[1])):
                 explained.append(around)
                 points.append(np.stack(around, axis=1))
-            else:
+                decided[n] = True
+            elif np.max(above[n] - below[n]) < _SMALLEST:
                 left.append(box)
-        again, divided = (volume >= 0) & (volume < _AGAIN), (volume >= _AGAIN) & ~small
+                decided[n] = True
+        again, divided = ~decided & (volume < _AGAIN), ~decided & (volume >= _AGAIN)
         first, second = _halved(below[divided], above[divided])
         low = np.concatenate([low, below[again], first])
         high = np.concatenate([high, above[again], second])
         shares = np.concatenate([shares, share[again], share[divided] / 2, share[divided] / 2])
     left += list(np.stack([low, high], axis=2))
     return Census(boxes, points, np.array(left).reshape(-1, bound.size, 2))
+
+
+def _remains(
+    root: Floats, bound: Floats, cut: Callable[[Floats, Floats], npt.NDArray[np.bool_]]
+) -> bool:
+    """Return whether a root is in the box, and in none of the parts that are cut off."""
+    slack = _SMALL * (1 + np.abs(root))
+    return bool(
+        np.all(np.abs(root) <= bound + slack) and cut((root - slack)[None], (root + slack)[None])[0]
+    )
 
 
 def _check_kept(

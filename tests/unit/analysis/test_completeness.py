@@ -193,6 +193,91 @@ def test_spaces_are_contained_up_to_symmetry() -> None:
     assert not contained(by_size[4], by_size[2], flow)
 
 
+@pytest.mark.parametrize(
+    ("activation", "students", "teachers"),
+    [("erf", 3, 3), ("erf", 3, 2), ("relu", 2, 2), ("linear", 2, 1)],
+)
+def test_one_image_of_every_state_is_in_the_part_that_is_searched(
+    activation: str, students: int, teachers: int
+) -> None:
+    problem = sd.Problem(
+        activation, students=students, teachers=teachers, teacher="orthogonal", draw="mean"
+    )
+    flow = StationaryFlow.of(problem._study, None).flow
+    for basis in spaces_of(flow)[-4:]:
+        states = SymmetricStates(flow, basis)
+        first = states.firsts()
+        for drawn in np.random.default_rng(6).standard_normal((20, states.size)):
+            labels, own = states.classes
+            values = np.where(labels < 0, 0.0, own * drawn[labels])
+            images = [v for v in flow.images(values) if states.holds(v)]
+            numbers = np.array([v[first] * own[first] for v in images])
+            kept = [
+                each
+                for each in np.unique(np.round(numbers, 9), axis=0)
+                if all(each[a] >= sign * each[o] for a, o, sign in states.orders)
+            ]
+            # numbers in general position have no symmetry, so that no second image is searched
+            assert len(kept) == 1
+
+
+@pytest.mark.parametrize(
+    ("students", "teachers", "largest", "points"),
+    [(3, 3, 0.1, []), (2, 3, 0.3, []), (3, 1, 0.05, [])],
+)
+def test_spaces_of_many_dimensions_are_searched_where_they_are_small(
+    students: int, teachers: int, largest: float, points: list[int]
+) -> None:
+    problem = sd.Problem(
+        "erf",
+        students=students,
+        teachers=teachers,
+        learning_rate=0.5,
+        teacher="orthogonal",
+        draw="mean",
+    )
+    found = problem.fixed_points(complete=largest, unconnected=True, starts=1)
+    (proved,) = found.proved_spaces
+    assert (found.complete, proved["whole"], proved["points"]) == (True, True, points)
+    K = students
+    assert proved["dimension"] == K * (K + 1) // 2 + K * teachers
+
+
+def test_parts_beside_a_root_are_divided_until_they_are_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """x (1 - 50000 x) has roots at 0 and 2e-5; around 0 it is proved to have one within 1e-5."""
+
+    def undivided(functions: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+        ends = np.array([low * (1 - 5e4 * low), high * (1 - 5e4 * high)])[..., 0]
+        top = np.where((low[:, 0] <= 1e-5) & (high[:, 0] >= 1e-5), 5e-6, np.max(ends, axis=0))
+        return low, high, np.where((np.min(ends, axis=0) > 0) | (top < 0), -1.0, 1.0)
+
+    monkeypatch.setattr(box_search, "narrowed", undivided)
+    recorder = Recorder()
+    x = recorder.input()
+    found = box_search.roots_in_box(
+        recorder.recording([x * (1 - 50000 * x)]),
+        np.array([0.9]),
+        [np.array([0.0])],
+        lambda low, high: np.ones(len(low), dtype=bool),
+        10_000,
+        lambda share: None,
+    )
+    assert found.complete
+    assert any(p[0, 0] < 2e-5 < p[0, 1] for p in found.points)
+
+
+def test_a_search_that_would_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(box_search, "_PACE", 1_000)
+    stated = exact_of(3, 3, learning_rate=0.5)
+    states = SymmetricStates(stated.flow, np.eye(15))
+    equations = BoxedEquations.of(states, *stated.in_balls())
+    found = census(equations, [], 3.0, most=100_000)
+    assert not found.complete
+    assert found.boxes < 50_000
+
+
 def test_one_student_has_one_fixed_point_in_the_whole_box() -> None:
     problem = sd.Problem(
         "erf", students=1, teachers=2, learning_rate=0.5, teacher="orthogonal", draw="mean"
