@@ -10,14 +10,7 @@ from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.statement import Relation
 
 #: All verdicts, as the commands show them.
-VERDICTS: Final = (
-    "holds",
-    "approximate",
-    "misprint",
-    "false",
-    "definition",
-    "not-checkable",
-)
+VERDICTS: Final = ("holds", "approximate", "misprint", "false", "definition", "not-checkable")
 
 #: How much a verdict's evidence is worth, the strongest first; each rule says which it gives.
 TIERS: Final = {
@@ -71,28 +64,26 @@ class Tested:
 class ComparisonRule(Protocol):
     """The way in which a statement is tested at points: exactly, as an expansion, within a
     tolerance.
+
+    Attributes:
+        kind: Name of the evidence, e.g. ``"numbers"``, ``"convergence"``.
+        verdict: Verdict on a statement that passes: ``"holds"`` or ``"approximate"``.
+        tier: Strength of its evidence: one of :data:`TIERS`.
+        digits: The number of digits to compute with.
+        backend: The arithmetic: a back end of :mod:`symderiv.precision.balls.contexts`, or
+            ``"sympy"``.
     """
 
     @property
-    def kind(self) -> str:
-        """Name of the evidence, e.g. ``"numbers"``, ``"convergence"``."""
-
+    def kind(self) -> str: ...
     @property
-    def verdict(self) -> str:
-        """Verdict on a statement that passes: ``"holds"`` or ``"approximate"``."""
-
+    def verdict(self) -> str: ...
     @property
-    def tier(self) -> str:
-        """Strength of its evidence: one of :data:`TIERS`."""
-
+    def tier(self) -> str: ...
     @property
-    def digits(self) -> int:
-        """The number of digits to compute with."""
-
+    def digits(self) -> int: ...
     @property
-    def backend(self) -> str:
-        """The arithmetic: a back end of :mod:`symderiv.precision.balls.contexts`, or
-        ``"sympy"``."""
+    def backend(self) -> str: ...
 
     def test(
         self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
@@ -142,8 +133,7 @@ class Accusation:
         reached: Through which entry point of the program it is reached, or why it is not.
         meant: In which limit or convention it is meant.
         changes: What changes in a published result.
-        noted: Why it does not count; empty if it does. See
-            :mod:`symderiv_ledger.papers.accusations`.
+        noted: Why it does not count; empty if it does.
     """
 
     reached: str
@@ -158,25 +148,22 @@ class Claim:
 
     Args:
         equation: As printed, e.g. ``"18"``, ``"S41"``; unnumbered ones as ``"after 40"``.
-        statement: The meaning of the print, in the language of
-            :mod:`symderiv_ledger.claims.statement`; empty if there is nothing that can be computed.
+        statement: The meaning of the print; empty if there is nothing that can be computed.
         points: A function that takes the arithmetic and returns the points. Their values come from
             the engine or from first principles, never from the paper.
         rule: The rule that decides at the points.
         ranges: Free indices, e.g. ``"i = 1..K, n = 1..M"``.
         part: Which of several formulas under one number, e.g. ``"Q"``.
         printed: The display this claim is about, counted from 0 among those under the number.
-        regime: The regime in which the print says that it holds, and in which it was tried, in
-            words.
+        regime: Where the print says that it holds, and where it was tried, in words.
         corrected: The right statement, where the printed one fails.
         note: What is wrong with the print and what is true instead, in words.
         given: The statement that a step of a chain takes as given.
         definition: The print defines something; a statement, if any, says that the engine's own
             quantity is the same.
         not_checkable: Why nothing can be computed.
-        symmetric: Names whose two indices may be exchanged, for proofs that mutants are equivalent.
-        equal: Names that have the same value wherever the claim is meant, e.g. ``("K", "M")``.
-        diagonal: Names of matrices that are diagonal, for the same proofs.
+        symmetric, equal, diagonal: Names whose two indices may be exchanged, pairs of names with
+            one value (K and M), and diagonal matrices, for proofs that mutants are equivalent.
         thorough: The claim needs minutes (simulations); tried with ``--thorough`` only.
         reading: ``"printed"`` or ``"reconstructed"``; empty: that of the equation's print.
         where: What names of the statement stand for that the paper does not print, in words.
@@ -186,9 +173,9 @@ class Claim:
             principles with the method named, data. ``tests/foundations`` finds which claims do not
             rest on the engine; these must say what they rest on.
         uses: Other claims that this one takes something from; ``claim_graph`` finds them.
-        tried_at: Where the points come from, as text: a function of the paper's package in full,
-            ``"package.module.name(count=3)"``, or the keys of a reference. Empty if there are none.
-        accusation: The accusation of a claim that corrects public code; None of any other.
+        tried_at: Where the points come from, as text: ``"package.module.name(count=3)"``, or the
+            keys of a reference; empty if there are none.
+        accusation: That of a claim that corrects public code.
         conventions: Where the points are those of one convention of several; tried where the print
             fails without a correction.
     """
@@ -259,8 +246,7 @@ class Printed:
         latex: One text per display.
         reading: ``"printed"``, or ``"reconstructed"`` where the source could not be read surely.
         section: Where in the paper.
-        code: The place of the formula if it is public code; there is no LaTeX then, and the
-            statements of the claims say what it is.
+        code: The place of the formula if it is public code, which has no LaTeX.
     """
 
     latex: tuple[str, ...]
@@ -286,3 +272,7 @@ class Paper:
     printed: Mapping[str, Printed]
     claims: tuple[Claim, ...]
     sources: Mapping[str, str] = field(default_factory=dict)
+
+    def about(self, equation: str) -> list[Claim]:
+        """Return the claims on an equation, or the one of that name."""
+        return [claim for claim in self.claims if equation in (claim.equation, claim.name)]

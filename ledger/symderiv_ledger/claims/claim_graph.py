@@ -9,7 +9,6 @@ other claim.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.nearest import did_you_mean
 from symderiv_ledger.claims.claim import Claim, Use
 
 #: In keys of definitions: in place of a quantity's module, marks an abbreviation.
@@ -26,6 +26,8 @@ _LIST: Final = re.compile(
     rf"(?<!see )\b(?:[Ee]quations?|Eqs?\.)\s+({_NUMBER}(?:(?:,? and |, | to ){_NUMBER})*)"
 )
 _ALONE: Final = re.compile(r"\b[A-Z]\d+\b")
+#: Paper and name of a claim.
+Place = tuple[str, str]
 #: Texts of a claim that may name other equations, and how the reason of an edge begins then.
 _TEXTS: Final = {
     "given": "given",
@@ -80,34 +82,26 @@ def with_uses(claims: Sequence[Claim], spoken: Mapping[str, Spoken]) -> tuple[Cl
         InputError: The key ``uses`` names what is not there, or claims use each other in a circle.
     """
     equations = {claim.equation for claim in claims}
+    linked = []
+    homes: dict[Place, Claim] = {}
     for claim in claims:
-        for use in _own(claim):
+        # claims that share a set of points share its uses, which may name one of them
+        own = [use for use in claim.uses if use.paper or use.target != claim.name]
+        for use in own:
             if not use.paper and not targets(use, claims, but=claim):
-                known = [*equations, *(one.name for one in claims)]
-                hint = nearest(use.target, known)
+                hint = did_you_mean(use.target, [*equations, *(one.name for one in claims)])
                 raise InputError(
                     f"equation {claim.name} uses {use.target!r}, which does not exist{hint}"
                 )
-    linked = []
-    homes: dict[tuple[str, str], Claim] = {}
-    for claim in claims:
-        said = spoken.get(claim.name, Spoken())
-        uses = [*_own(claim), *_given(claim, equations), *_parts(claim, claims)]
+        uses = [*own, *_given(claim, equations), *_parts(claim, claims)]
         whole = {use.target for use in uses}
-        uses += [use for use, home in _named(claim, said, homes) if home.equation not in whole]
+        named = _named(claim, spoken.get(claim.name, Spoken()), homes)
+        uses += [use for use, home in named if home.equation not in whole]
         # of several uses of one target the first is kept, which has the most explicit reason
         first = {(use.paper, use.target): use for use in reversed(uses)}
         linked.append(replace(claim, uses=tuple(first[key] for key in reversed(first))))
     refuse_circles({"": linked})
     return tuple(linked)
-
-
-def _own(claim: Claim) -> list[Use]:
-    """Return the uses that a claim's file gives, without one of the claim itself.
-
-    Claims that share a set of points share its uses, which may name one of them.
-    """
-    return [use for use in claim.uses if use.paper or use.target != claim.name]
 
 
 def _given(claim: Claim, equations: Collection[str]) -> Iterator[Use]:
@@ -134,9 +128,7 @@ def mentioned(text: str, equations: Collection[str]) -> Iterator[str]:
     yield from (number for number in dict.fromkeys(numbers) if number in equations)
 
 
-def _named(
-    claim: Claim, said: Spoken, homes: dict[tuple[str, str], Claim]
-) -> Iterator[tuple[Use, Claim]]:
+def _named(claim: Claim, said: Spoken, homes: dict[Place, Claim]) -> Iterator[tuple[Use, Claim]]:
     """Yield uses of claims that state or define names of a claim; then add its own to ``homes``.
 
     An abbreviation belongs to the claim that states it first, a quantity to the one that defined it
@@ -160,29 +152,26 @@ def targets(use: Use, claims: Iterable[Claim], *, but: Claim | None = None) -> l
     return [one for one in claims if use.target in (one.name, one.equation) and one is not but]
 
 
+def edges(papers: Mapping[str, Sequence[Claim]]) -> Iterator[tuple[Place, Use, set[Place]]]:
+    """Yield every claim with each of its uses, and the given claims that this refers to."""
+    for paper, claims in papers.items():
+        for claim in claims:
+            for use in claim.uses:
+                home = use.paper or paper
+                ends = targets(use, papers.get(home, ()), but=claim)
+                yield (paper, claim.name), use, {(home, one.name) for one in ends}
+
+
 def refuse_circles(papers: Mapping[str, Sequence[Claim]]) -> None:
     """Refuse claims that use each other in a circle; uses of papers not given are ignored."""
-    graph = {
-        (paper, claim.name): {
-            (home, one.name)
-            for use in claim.uses
-            for home in [use.paper or paper]
-            for one in targets(use, papers.get(home, ()), but=claim)
-        }
-        for paper, claims in papers.items()
-        for claim in claims
-    }
+    graph = TopologicalSorter[Place]()
+    for place, _, ends in edges(papers):
+        graph.add(place, *ends)
     try:
-        TopologicalSorter(graph).prepare()
+        graph.prepare()
     except CycleError as error:
         circle = " uses ".join(
             f"{paper}, equation {name}" if len(papers) > 1 else f"equation {name}"
             for paper, name in reversed(error.args[1])
         )
         raise InputError(f"claims use each other in a circle: {circle}") from None
-
-
-def nearest(typed: str, known: Iterable[str]) -> str:
-    """Return the end of an error message on an unknown name: the most similar known one."""
-    close = difflib.get_close_matches(typed[:80], list(dict.fromkeys(known)), n=3)
-    return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.nearest import did_you_mean
 from symderiv_ledger.claims.claim import Claim, Paper, Use
-from symderiv_ledger.claims.claim_graph import nearest, refuse_circles, targets
+from symderiv_ledger.claims.claim_graph import edges, refuse_circles
 
 
 @dataclass(frozen=True)
@@ -29,13 +31,13 @@ class Fallen:
 
 def home_of(papers: Mapping[str, Paper], equation: str) -> str:
     """Return the paper that an equation, or a claim of that name, is in."""
-    homes = [name for name, paper in papers.items() if _claims(paper, equation)]
+    homes = [name for name, paper in papers.items() if paper.about(equation)]
     if not homes:
         claims = [claim for paper in papers.values() for claim in paper.claims]
         known = [name for claim in claims for name in (claim.equation, claim.name)]
         one = len(papers) == 1
         there = f"; it has {', '.join(dict.fromkeys(known))}" if one else ""
-        hint = nearest(equation, known) or there
+        hint = did_you_mean(equation, known) or there
         who = f"{next(iter(papers))} has no" if one else "no paper of the library has a"
         raise InputError(f"{who} claim on {equation}{hint}")
     if len(homes) > 1:
@@ -51,42 +53,24 @@ def fallen(papers: Mapping[str, Paper], home: str, equation: str) -> list[Fallen
     Raises:
         InputError: A claim uses a claim that does not exist, or claims use each other in a circle.
     """
-    refuse_circles({name: paper.claims for name, paper in papers.items()})
-    edges = list(_edges(papers))
-    steps = {(home, claim.name): 0 for claim in _claims(papers[home], equation)}
-    for step in range(1, len(edges) + 1):
-        reached = {at for at, _, to in edges if at not in steps and steps.keys() & to}
+    claims = {name: paper.claims for name, paper in papers.items()}
+    refuse_circles(claims)
+    all_edges = list(edges(claims))
+    for (at_home, name), use, to in all_edges:
+        if not to:
+            there = f"{use.paper or at_home}: {use.target}"
+            raise InputError(f"{at_home}, equation {name} uses {there}, which is not there")
+    steps = {(home, claim.name): 0 for claim in papers[home].about(equation)}
+    for step in itertools.count(1):
+        reached = {at for at, _, to in all_edges if at not in steps and steps.keys() & to}
         if not reached:
             break
         steps |= dict.fromkeys(reached, step)
-    dependents = [
-        Fallen(
-            name,
-            claim,
-            steps[name, claim.name],
-            tuple(use for at, use, to in edges if at == (name, claim.name) and steps.keys() & to),
-        )
-        for name, paper in papers.items()
-        for claim in paper.claims
-        if steps.get((name, claim.name), 0) > 0
-    ]
-    return sorted(dependents, key=lambda one: one.steps)
-
-
-def _edges(
-    papers: Mapping[str, Paper],
-) -> Iterator[tuple[tuple[str, str], Use, frozenset[tuple[str, str]]]]:
-    """Yield every claim with each of its uses, and the claims that this ends at."""
+    dependents = []
     for name, paper in papers.items():
         for claim in paper.claims:
-            for use in claim.uses:
-                home = use.paper or name
-                ends = targets(use, papers[home].claims, but=claim) if home in papers else []
-                if not ends:
-                    where = f"{name}, equation {claim.name}"
-                    raise InputError(f"{where} uses {home}: {use.target}, which is not there")
-                yield (name, claim.name), use, frozenset((home, one.name) for one in ends)
-
-
-def _claims(paper: Paper, equation: str) -> list[Claim]:
-    return [claim for claim in paper.claims if equation in (claim.equation, claim.name)]
+            place = name, claim.name
+            if steps.get(place):
+                uses = (use for at, use, to in all_edges if at == place and steps.keys() & to)
+                dependents.append(Fallen(name, claim, steps[place], tuple(uses)))
+    return sorted(dependents, key=lambda one: one.steps)

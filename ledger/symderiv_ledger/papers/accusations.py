@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Accusation, Claim
-from symderiv_ledger.papers.tables import refuse_unknown, text_of
+from symderiv_ledger.claims.tables import refuse_unknown, required, text_of
 
 #: Why an accusation is noted and not counted.
 NOTED: Final = ("not reached", "right where it is meant")
@@ -46,10 +46,7 @@ def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | Non
             "how the formula is reached, in which limit it is meant, what changes"
         )
     refuse_unknown(accusation, (*_SAID, "noted"), "accusation: ")
-    said = {key: text_of(accusation, key) for key in _SAID}
-    for key in _SAID:
-        if not said[key]:
-            raise InputError(f"accusation needs {key}, a text")
+    said = required(accusation, _SAID, "accusation")
     noted = text_of(accusation, "noted")
     if noted and noted not in NOTED and not noted.startswith(SAME_AS):
         known = ", ".join(map(repr, NOTED))

@@ -37,7 +37,7 @@ def read_ledger(text: str) -> list[dict[str, Any]]:
     try:
         claims = json.loads(text)["claims"]
     except (ValueError, KeyError, TypeError):
-        raise InputError("the ledger is not a file of claims; write it anew") from None
+        claims = None
     if not isinstance(claims, list):
         raise InputError("the ledger is not a file of claims; write it anew")
     return claims

@@ -27,8 +27,7 @@ from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import ComparisonRule, Point
 from symderiv_ledger.rules.arithmetic import Indexed, Values
-from symderiv_ledger.rules.comparison_rules import Exact
-from symderiv_ledger.rules.enclosed import Enclosed
+from symderiv_ledger.rules.comparison_rules import Enclosed, Exact
 from symderiv_ledger.rules.exact_means import GUARD, enclosed_mean
 
 #: Conventions on output weights, by the names that files give them.
@@ -50,6 +49,8 @@ _SCALED: Final = {
 }
 #: Digits of means without and with the terms of order η², which have products of four functions.
 _DIGITS: Final = {False: 12, True: 6}
+#: Sizes of the quantities with indices.
+_SIZES: Final = {"v": "K", "w": "M", "Q": "KK", "R": "KM", "T": "MM", "dQ": "KK", "dR": "KM"}
 
 
 @dataclass(frozen=True)
@@ -106,54 +107,40 @@ class LearningRates:
             if self.weights != "any":
                 power = {"one": 0.0, "1/sqrt(K)": 0.5, "1/K": 1.0}[self.weights]
                 v, w = [K**-power] * K, [M**-power] * M
+            exact = [[numbers.mpf(x) for x in row] for row in gram]
+            tables = _indexed(
+                K,
+                M,
+                v=[numbers.mpf(x) for x in v],
+                w=[numbers.mpf(x) for x in w],
+                Q=[row[:K] for row in exact[:K]],
+                R=[row[K:] for row in exact[:K]],
+                T=[row[K:] for row in exact[K:]],
+            )
+            known = {"K": K, "M": M, "eta": numbers.mpf(eta), **tables}
             rates = (self._closed if closed else self._enclosed)(gram, v, w, eta, numbers)
-            T = [[numbers.mpf(x) for x in row[K:]] for row in gram[K:]]
-            values = {
-                "K": K,
-                "M": M,
-                "eta": numbers.mpf(eta),
-                "v": Indexed([numbers.mpf(x) for x in v], (1, K)),
-                "w": Indexed([numbers.mpf(x) for x in w], (1, M)),
-                "T": Indexed(T, (1, M), (1, M)),
-            }
-            yield Point(f"K = {K}, M = {M}, eta = {eta:g}", Values(values | rates[0], rates[1]))
+            yield Point(f"K = {K}, M = {M}, eta = {eta:g}", Values(known | rates[0], rates[1]))
 
     def _closed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> Any:
+        """Return known values of rates, and functions for others that are computed when needed."""
         import numpy as np
 
         from symderiv.precision.moments.moment_system import MomentSystem, RuleParameters
         from symderiv.problem.state import State
 
-        K, G = len(v), np.array(gram)
-        state = State(
-            np.ones(1),
-            np.ones(1),
-            G[None, :K, :K],
-            G[None, :K, K:],
-            G[None, K:, K:],
-            G[K:, K:],
-            np.array(v),
-            np.array(w),
-        )
+        K, G, one = len(v), np.array(gram), np.ones(1)
+        overlaps = G[None, :K, :K], G[None, :K, K:], G[None, K:, K:], G[K:, K:]
+        state = State(one, one, *overlaps, np.array(v), np.array(w))
         module = _module(self.student, self.teacher)
         system = MomentSystem(module, state, RuleParameters(eta, full_order=self.full), numbers)
         dQ, dR, _ = system.split(system.right_hand_side(system.start))
-        Q, R, _, error = system.observables(system.start)
-        Ks, Ms = (1, K), (1, len(w))
-        names = {
-            "Q": Indexed(Q, Ks, Ks),
-            "R": Indexed(R, Ks, Ms),
-            "eps_g": error,
-            "dQ": Indexed(dQ[0], Ks, Ks),
-            "dR": Indexed(dR[0], Ks, Ms),
-        }
-        return names, {}
+        error = system.observables(system.start)[-1]
+        return {**_indexed(K, len(w), dQ=dQ[0], dR=dR[0]), "eps_g": error}, {}
 
     def _enclosed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> Any:
         example = _ExampleMeans(self.student, self.teacher, gram, v, w, numbers, _DIGITS[self.full])
-        K, size = len(v), len(gram)
+        K, M, size = len(v), len(w), len(gram)
         students, rate = range(K), numbers.mpf(eta)
-        Ks, Ms = (1, K), (1, len(w))
 
         def pull(i: int, a: int) -> Any:
             return -rate * v[i] * example.force(i, a)
@@ -162,18 +149,23 @@ class LearningRates:
             return rate**2 * v[i] * v[k] * example.square(i, k) if self.full else 0
 
         def cross() -> Any:
-            return Indexed([[pull(i, n) for n in range(K, size)] for i in students], Ks, Ms)
+            rows = [[pull(i, n) for n in range(K, size)] for i in students]
+            return _indexed(K, M, dR=rows)["dR"]
 
         def own() -> Any:
             rows = [[pull(i, k) + pull(k, i) + noise(i, k) for k in students] for i in students]
-            return Indexed(rows, Ks, Ks)
+            return _indexed(K, M, dQ=rows)["dQ"]
 
-        rows = [[numbers.mpf(x) for x in row] for row in gram]
-        names = {
-            "Q": Indexed([row[:K] for row in rows[:K]], Ks, Ks),
-            "R": Indexed([row[K:] for row in rows[:K]], Ks, Ms),
-        }
-        return names, {"dR": cross, "dQ": own, "eps_g": lambda: example.square() / 2}
+        return {}, {"dR": cross, "dQ": own, "eps_g": lambda: example.square() / 2}
+
+
+def _indexed(K: int, M: int, **values: Any) -> dict[str, Indexed]:
+    """Return quantities with their indices, by name."""
+    sizes = {"K": K, "M": M}
+    return {
+        name: Indexed(value, *((1, sizes[size]) for size in _SIZES[name]))
+        for name, value in values.items()
+    }
 
 
 @dataclass

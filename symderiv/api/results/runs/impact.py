@@ -71,9 +71,7 @@ def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
     record: dict[str, Any] = {
         "paper": home,
         "equation": equation,
-        "claims": [
-            claim.name for claim in papers[home].claims if equation in (claim.equation, claim.name)
-        ],
+        "claims": [claim.name for claim in papers[home].about(equation)],
         "falls": [
             {
                 "paper": one.paper,
