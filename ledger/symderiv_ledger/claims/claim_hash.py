@@ -1,19 +1,10 @@
 """The hash of a claim: whether its verdict is still one on the same claim.
 
-It is a digest of
-
-* the print: the displays that the claim is about, and whether they had to be reconstructed, or
-  where it stands in public code;
-* the claim: the statement in full, its correction, the ranges of its indices, which names are
-  symmetric, equal or diagonal, and whether it is a definition, said in words or not checkable;
-* the points: the reference with its keys, or the function with its arguments and the code that it
-  and what it uses of its own package consist of, without comments and docstrings, so that another
-  function of the same module may change;
-* the rule with its tolerances;
-* the engine's version.
-
-It changes when one of these does, and only then: names, notes, regimes and the order of claims are
-no part of it, nor are the sources of the engine between two versions.
+It is a digest of the print, the claim, the rule with its tolerances, the engine's version, and the
+points: the reference with its keys, or the function with its arguments and the code that it and
+what it uses of its own package consist of, without comments and docstrings, so that another
+function of the same module may change. Names, notes, regimes and the order of claims are no part
+of it, nor are the sources of the engine between two versions.
 """
 
 from __future__ import annotations
@@ -24,7 +15,7 @@ import io
 import json
 import tokenize
 from collections.abc import Iterator
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
@@ -35,6 +26,8 @@ from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Claim, Paper, Printed
 
 LENGTH: Final = 12
+#: Module and name of a definition.
+_Name = tuple[str, str]
 
 
 def claim_hash(paper: Paper, claim: Claim) -> str:
@@ -92,9 +85,6 @@ def code_of(function: str) -> dict[str, str]:
     Definitions are functions, classes and values of modules of the same top-level package; a
     statement of such a module that defines nothing belongs to all of its definitions.
 
-    Args:
-        function: The function in full, ``"package.module.name"``.
-
     Raises:
         InputError: The module has no source.
     """
@@ -102,27 +92,11 @@ def code_of(function: str) -> dict[str, str]:
     wanted, definitions = [(module, name)], dict[str, str]()
     while wanted:
         module, name = wanted.pop()
-        key = f"{module}.{name}"
-        if key not in definitions:
-            text, needs = _definition(module, name)
+        known = _read(module)
+        if name in known.definitions and f"{module}.{name}" not in definitions:
+            definitions[f"{module}.{name}"], needs = known.definition(name)
             wanted += needs
-            if text:
-                definitions[key] = text
     return definitions
-
-
-@lru_cache(maxsize=4096)
-def _definition(module: str, name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the text of a name's definition in a module and the names that it needs.
-
-    Both are empty if the module has no such name.
-    """
-    read = _read(module)
-    if name not in read.definitions:
-        return "", ()
-    nodes = [read.definitions[name], *read.others]
-    needs = {need: None for node in nodes for need in read.needs(node)}
-    return "\n".join(read.text(node) for node in nodes), tuple(needs)
 
 
 @dataclass(frozen=True)
@@ -135,13 +109,23 @@ class _Module:
         definitions: The statement that defines it, by name.
         others: Statements that define nothing.
         imported: Module and name of what it imports from its own package, by the local name.
+        known: Definitions as text, with what they need.
     """
 
     name: str
-    lines: list[str]
-    definitions: dict[str, ast.stmt]
-    others: list[ast.stmt]
-    imported: dict[str, tuple[str, str]]
+    lines: list[str] = field(default_factory=list)
+    definitions: dict[str, ast.stmt] = field(default_factory=dict)
+    others: list[ast.stmt] = field(default_factory=list)
+    imported: dict[str, _Name] = field(default_factory=dict)
+    known: dict[str, tuple[str, set[_Name]]] = field(default_factory=dict)
+
+    def definition(self, name: str) -> tuple[str, set[_Name]]:
+        """Return the text of a name's definition and the names that it needs."""
+        if name not in self.known:
+            nodes = [self.definitions[name], *self.others]
+            text = "\n".join(self.text(node) for node in nodes)
+            self.known[name] = text, {need for node in nodes for need in self.needs(node)}
+        return self.known[name]
 
     def text(self, node: ast.stmt) -> str:
         """Return the lines of a statement without docstrings and empty lines.
@@ -161,7 +145,7 @@ class _Module:
         lines = (self.lines[number - 1].rstrip() for number in sorted(wanted))
         return "\n".join([*sorted(names), *(line for line in lines if line)])
 
-    def needs(self, node: ast.stmt) -> Iterator[tuple[str, str]]:
+    def needs(self, node: ast.stmt) -> Iterator[_Name]:
         """Yield module and name of everything of the package that a statement may use."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name):
@@ -182,12 +166,12 @@ def _read(module: str) -> _Module:
     except (ImportError, ValueError, AttributeError):
         spec = None
     if spec is None:  # the name is that of a class, not of a module
-        return _Module(module, [], {}, [], {})
+        return _Module(module)
     if spec.origin is None or not spec.origin.endswith(".py"):
         raise InputError(f"the module {module} has no source")
     source = Path(spec.origin).read_text(encoding="utf-8")
     tree = ast.parse(source)
-    found = _Module(module, _without_comments(source), {}, [], dict(_imports(tree, module)))
+    found = _Module(module, _without_comments(source), imported=dict(_imports(tree, module)))
     for node in tree.body:
         names = list(_defined(node))
         found.definitions.update(dict.fromkeys(names, node))
@@ -210,10 +194,10 @@ def _defined(node: ast.stmt) -> Iterator[str]:
             yield from (one.id for one in ast.walk(target) if isinstance(one, ast.Name))
 
 
-def _imports(tree: ast.Module, module: str) -> Iterator[tuple[str, tuple[str, str]]]:
+def _imports(tree: ast.Module, module: str) -> Iterator[tuple[str, _Name]]:
     """Yield imports from the same top-level package, wherever they stand."""
     for node in ast.walk(tree):
-        pairs: list[tuple[str, tuple[str, str]]] = []
+        pairs: list[tuple[str, _Name]] = []
         if isinstance(node, ast.ImportFrom):
             written = "." * node.level + (node.module or "")
             home = resolve_name(written, module.rpartition(".")[0])

@@ -36,10 +36,7 @@ _CONDITIONS: Final = (*_RELATIONS, ast.NotEq)
 
 
 class Relation:
-    """One relation, or a chain of them, between expressions.
-
-    Args:
-        text: The text in the language of this module.
+    """One relation, or a chain of them, between expressions, in the language of this module.
 
     Raises:
         FormulaError: The text is not a statement; the message names what is not understood.
@@ -79,15 +76,6 @@ class Relation:
 
     def __str__(self) -> str:
         return self.text
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Relation) and other.text == self.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-    def __reduce__(self) -> tuple[type[Relation], tuple[str]]:
-        return Relation, (self.text,)
 
 
 _Node = TypeVar("_Node", bound=ast.AST)

@@ -37,8 +37,7 @@ class Check:
     """The outcome of comparing a formula with an expectation.
 
     Args:
-        formula: The formula.
-        expectation: The engine's own, with its closed form in ``value``; None if it has none.
+        formula, expectation: Both sides; None for an expectation without a closed form.
         comparisons: All points at which both sides were computed, in order.
         skipped: Points at which the expectation does not exist, with the engine's reason.
         identical: Whether the difference was simplified to zero symbolically.
@@ -176,7 +175,7 @@ def _mutants(formula: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
     pieces = dict.fromkeys(e for e in sp.preorder_traversal(formula) if e.args)
     symbols = sorted(formula.free_symbols, key=lambda s: s.name)
     for piece in pieces:
-        for what, other in itertools.chain(_signs(piece), _powers(piece)):
+        for what, other in _signs_and_powers(piece):
             yield what, formula.xreplace({piece: other})
     for a, b in itertools.combinations(symbols, 2):
         yield f"{a} and {b} exchanged", formula.xreplace({a: b, b: a})
@@ -185,25 +184,22 @@ def _mutants(formula: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
             yield what, formula.xreplace({piece: other})
 
 
-def _signs(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
+def _signs_and_powers(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
+    """Yield flipped signs, squares and roots added or left out, and factors exchanged with their
+    inverses.
+    """
+    parts = [(part, piece.args[:i] + piece.args[i + 1 :]) for i, part in enumerate(piece.args)]
     if piece.is_Add:
-        for i, term in enumerate(piece.args):
-            others = piece.args[:i] + piece.args[i + 1 :]
-            yield f"the sign of {term} flipped", sp.Add(*others, -term)
-
-
-def _powers(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
-    """Yield squares and roots added or left out, and factors exchanged with their inverses."""
+        for part, rest in parts:
+            yield f"the sign of {part} flipped", sp.Add(*rest, -part)
     if piece.is_Pow:
         base, exponent = piece.args
         for power in (2 * exponent, exponent / 2, -exponent):
             yield f"{base**power} for {piece}", base**power
     if piece.is_Mul or piece.is_Add:
-        for i, part in enumerate(piece.args):
-            if part.is_Symbol or part.is_Add:
-                rest = (*piece.args[:i], *piece.args[i + 1 :])
-                for power in (2, sp.S.Half, -1):
-                    yield f"{part**power} for {part} in {piece}", piece.func(part**power, *rest)
+        for part, rest in parts:
+            for power in (2, sp.S.Half, -1) if part.is_Symbol or part.is_Add else ():
+                yield f"{part**power} for {part} in {piece}", piece.func(part**power, *rest)
 
 
 def _indices(piece: sp.Expr, symbols: list[sp.Symbol]) -> Iterator[tuple[str, sp.Expr]]:
