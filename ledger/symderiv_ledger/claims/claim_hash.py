@@ -26,6 +26,8 @@ from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Claim, Paper, Printed
 
 LENGTH: Final = 12
+_ENGINE: Final = ("symderiv", "symderiv_ledger", "symderiv_models")
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 #: Module and name of a definition.
 _Name = tuple[str, str]
 
@@ -44,7 +46,7 @@ def claim_hash(paper: Paper, claim: Claim) -> str:
         "kind": [claim.definition, claim.in_words, bool(claim.not_checkable)],
         "points": claim.tried_at,
         # code of a reference belongs to the engine, whose version is in the hash
-        "code": "" if not function or " = " in function else code_digest(function),
+        "code": "" if not function or " = " in function else _code_digest(function),
         # the rule of a reference follows from its keys
         "rule": [type(rule).__name__, _set_fields(rule)] if is_dataclass(rule) else [],
     }
@@ -73,7 +75,7 @@ def _set_fields(value: Any, but: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1024)
-def code_digest(function: str) -> str:
+def _code_digest(function: str) -> str:
     """Return a digest of a function's code and of all that it uses of its own package."""
     code = "".join(f"{name}\n{text}\n" for name, text in sorted(code_of(function).items()))
     return hashlib.sha256(code.encode()).hexdigest()
@@ -101,30 +103,25 @@ def code_of(function: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Module:
-    """A module's source with what it defines at its top.
+    """A module's source with what it defines at its top."""
 
-    Args:
-        name: The module's name in full.
-        lines: Its source lines without comments.
-        definitions: The statement that defines it, by name.
-        others: Statements that define nothing.
-        imported: Module and name of what it imports from its own package, by the local name.
-        known: Definitions as text, with what they need.
-    """
-
-    name: str
-    lines: list[str] = field(default_factory=list)
+    name: str  # the module's name in full
+    lines: list[str] = field(default_factory=list)  # its source lines without comments
+    # the statement that defines it, by name
     definitions: dict[str, ast.stmt] = field(default_factory=dict)
-    others: list[ast.stmt] = field(default_factory=list)
+    others: list[ast.stmt] = field(default_factory=list)  # statements that define nothing
+    # module and name of what it imports from its own package, by the local name
     imported: dict[str, _Name] = field(default_factory=dict)
-    known: dict[str, tuple[str, set[_Name]]] = field(default_factory=dict)
+    # definitions as text, with what they need
+    known: dict[str, tuple[str, list[_Name]]] = field(default_factory=dict)
 
-    def definition(self, name: str) -> tuple[str, set[_Name]]:
+    def definition(self, name: str) -> tuple[str, list[_Name]]:
         """Return the text of a name's definition and the names that it needs."""
         if name not in self.known:
             nodes = [self.definitions[name], *self.others]
             text = "\n".join(self.text(node) for node in nodes)
-            self.known[name] = text, {need for node in nodes for need in self.needs(node)}
+            needs = dict.fromkeys(need for node in nodes for need in self.needs(node))
+            self.known[name] = text, list(needs)
         return self.known[name]
 
     def text(self, node: ast.stmt) -> str:
@@ -136,10 +133,10 @@ class _Module:
         wanted = _lines(node).union(*decorators)
         names = []
         for part in ast.walk(node):
-            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if isinstance(part, _DEFINITIONS):
                 if _is_text(part.body[0]) and len(part.body) > 1:
                     wanted -= _lines(part.body[0])
-            elif isinstance(part, ast.ImportFrom) and _of_engine(part):
+            elif isinstance(part, ast.ImportFrom) and _home(part).partition(".")[0] in _ENGINE:
                 wanted -= _lines(part)
                 names += [f"{one.name} {one.asname or one.name}" for one in part.names]
         lines = (self.lines[number - 1].rstrip() for number in sorted(wanted))
@@ -180,13 +177,8 @@ def _read(module: str) -> _Module:
     return found
 
 
-def _of_engine(node: ast.ImportFrom) -> bool:
-    package = (node.module or "").partition(".")[0]
-    return not node.level and package in ("symderiv", "symderiv_ledger", "symderiv_models")
-
-
 def _defined(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(node, _DEFINITIONS):
         yield node.name
     elif isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -199,8 +191,7 @@ def _imports(tree: ast.Module, module: str) -> Iterator[tuple[str, _Name]]:
     for node in ast.walk(tree):
         pairs: list[tuple[str, _Name]] = []
         if isinstance(node, ast.ImportFrom):
-            written = "." * node.level + (node.module or "")
-            home = resolve_name(written, module.rpartition(".")[0])
+            home = resolve_name(_home(node), module.rpartition(".")[0])
             pairs = [(one.asname or one.name, (home, one.name)) for one in node.names]
         elif isinstance(node, ast.Import):
             pairs = [(one.asname, (one.name, "")) for one in node.names if one.asname]
@@ -209,14 +200,17 @@ def _imports(tree: ast.Module, module: str) -> Iterator[tuple[str, _Name]]:
                 yield name, home_of
 
 
+def _home(node: ast.ImportFrom) -> str:
+    return "." * node.level + (node.module or "")
+
+
 def _is_text(node: ast.stmt) -> bool:
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _lines(node: ast.stmt | ast.expr) -> set[int]:
-    assert node.end_lineno is not None
-    return set(range(node.lineno, node.end_lineno + 1))
+    return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
 def _without_comments(source: str) -> list[str]:

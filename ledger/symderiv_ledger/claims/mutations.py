@@ -30,17 +30,14 @@ _DOUBLED: Final = ("Sum", "Product", "Integral", "sqrt", "exp", "log", "asin", "
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed statement.
+    """A changed statement."""
 
-    Args:
-        operator: One of :data:`OPERATORS`.
-        change: What was changed, e.g. ``"R[i, n] -> R[n, i]"``.
-        statement: The result.
-    """
+    operator: str  # one of :data:`OPERATORS`
+    change: str  # what was changed, e.g. ``"R[i, n] -> R[n, i]"``
+    statement: Relation  # the result
 
-    operator: str
-    change: str
-    statement: Relation
+    def __str__(self) -> str:
+        return f"{self.operator}: {self.change}"
 
 
 def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
@@ -48,12 +45,11 @@ def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
 
     The left side of the first relation, which names the engine's quantity, is never changed. Each
     of the other sides is also doubled, and taken with the other sign, as a whole.
-
-    Args:
-        statement: The statement that is true.
-        ranges: Its free indices, which count as names of indices.
     """
-    indices = _index_names(statement) | {free.name for free in parse_ranges(ranges)}
+    calls = [node for node in ast.walk(statement.tree) if isinstance(node, ast.Call)]
+    sums = [node for node in calls if name_of(node) in ("Sum", "Product")]
+    bound = {index.name for node in sums for index in bounds_of(node)}
+    indices = bound | {free.name for free in parse_ranges(ranges)}
     by_text: dict[str, Mutant] = {}
 
     def keep(operator: str, change: str, node: ast.expr, new: ast.expr) -> None:
@@ -72,16 +68,6 @@ def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
             negated = ast.UnaryOp(ast.USub(), side)
             keep("flipped sign", "the whole right side: flipped sign", side, negated)
     return list(by_text.values())
-
-
-def _index_names(statement: Relation) -> set[str]:
-    """Return the names that sums and products of a statement bind."""
-    return {
-        name
-        for node in ast.walk(statement.tree)
-        if isinstance(node, ast.Call) and name_of(node) in ("Sum", "Product")
-        for name, _, _ in bounds_of(node)
-    }
 
 
 def _changeable(node: ast.AST) -> Iterator[ast.expr]:

@@ -36,6 +36,11 @@ pairs_of: Final = _reader(
     "must be a list of pairs of names",
 )
 texts_of: Final = _reader(dict[str, StrictStr], dict[str, str](), "must be a table of texts")
+uses_of: Final = _reader(
+    list[StrictStr] | dict[str, StrictStr],
+    list[str](),
+    'is a list of equations, or a table such as {{"112" = "A_r"}}',
+)
 table_of: Final = _reader(dict[str, Any], dict[str, Any](), "must be a table")
 tables_of: Final = _reader(list[dict[str, Any]], list[dict[str, Any]](), "must be tables [[{}]]")
 

@@ -69,7 +69,7 @@ def measured(exact: sp.Expr, digits: int) -> Any:
     if not value.is_number or value.has(*UNDEFINED) or value.has(sp.Function):
         return None
     floats = (sp.Float(part, digits)._mpf_ for part in value.as_real_imag())
-    return _rounded([mpmath.libmp.to_man_exp(part) for part in floats], digits)
+    return _rounded([((-1) ** sign * man, exp) for sign, man, exp, _ in floats], digits)
 
 
 def _is_narrow(ball: acb, digits: int) -> bool:
@@ -83,7 +83,7 @@ def _is_narrow(ball: acb, digits: int) -> bool:
 
 
 @cache
-def _context(digits: int) -> Any:
+def context_of(digits: int) -> Any:
     """Return mpmath's arithmetic of so many digits, kept because making it is slow."""
     context = mpmath.MPContext()
     context.dps = digits
@@ -92,7 +92,7 @@ def _context(digits: int) -> Any:
 
 def _rounded(parts: Sequence[tuple[Any, Any]], digits: int) -> Any:
     """Return a complex number from mantissa and exponent of both parts."""
-    context = _context(digits)
+    context = context_of(digits)
     real, imaginary = (context.ldexp(int(mantissa), int(power)) for mantissa, power in parts)
     if abs(imaginary) <= IMAGINARY * max(abs(real), 1):
         imaginary = context.zero

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from itertools import product, starmap
 from typing import Any, Final
 
-import mpmath
 import sympy as sp
 
 from symderiv.foundation.errors import (
@@ -26,7 +25,7 @@ from symderiv.foundation.errors import (
 )
 from symderiv.gaussian import DerivedExpectation, SignMean4, Value
 from symderiv.precision.balls.expression_balls import ball
-from symderiv_ledger.formulas.evaluated import UNDEFINED, can_be_evaluated, evaluated
+from symderiv_ledger.formulas.evaluated import UNDEFINED, can_be_evaluated, context_of, evaluated
 from symderiv_ledger.formulas.points import CovariancePoint, points
 
 #: Both sides are enclosed to about so many digits ...
@@ -66,31 +65,20 @@ _KINDS: Final = {
 _KINDS_IN_FOUR: Final = {"generic": 3, "one covariance zero": 1}
 _SINGULAR: Final = (4, 2)
 
-_NUMBERS: Final = mpmath.MPContext()
-_NUMBERS.dps = 60
-_SHOWN: Final = mpmath.MPContext()
-_SHOWN.dps = 32
+_NUMBERS: Final = context_of(60)
+_SHOWN: Final = context_of(32)
 
 
 @dataclass(frozen=True)
 class FormulaComparison:
-    """A comparison of both sides, to 30 digits, at one point.
+    """A comparison of both sides, to 30 digits, at one point."""
 
-    Args:
-        point: The covariance.
-        formula: Value of the formula; "undefined" if there is none.
-        expectation: Value of the expectation.
-        relative_error: None where the formula has no real value.
-        reason: Why this is a failure; empty if it is none.
-        note: How a value that is missing (0/0) was judged.
-    """
-
-    point: CovariancePoint
-    formula: str
-    expectation: str
-    relative_error: float | None
-    reason: str = ""
-    note: str = ""
+    point: CovariancePoint  # the covariance
+    formula: str  # value of the formula; "undefined" if there is none
+    expectation: str  # value of the expectation
+    relative_error: float | None  # None where the formula has no real value
+    reason: str = ""  # why this is a failure; empty if it is none
+    note: str = ""  # how a value that is missing (0/0) was judged
 
 
 @dataclass(frozen=True)
@@ -132,14 +120,9 @@ class Known:
 
 
 class Sides(ABC):
-    """The formula and the expectation, ready to be evaluated at points.
+    """The formula, in symbols of the covariance only, and the expectation, ready to be evaluated.
 
-    Args:
-        formula: The formula in the symbols of the covariance.
-        covariance: Shape (n, n), symmetric; entries symbols, rationals or expressions of both.
-
-    Raises:
-        InputError: The formula has other symbols.
+    The covariance has the shape (n, n), and symbols, rationals or expressions of both as entries.
     """
 
     tolerance = 0.0  # relative differences up to this count as zero
@@ -300,12 +283,7 @@ class Sides(ABC):
 
 
 class InClosedForm(Sides):
-    """An expectation that the engine has in closed form.
-
-    Args:
-        formula, covariance: See :class:`Sides`.
-        expectation: The expectation at a covariance, symbolic or numeric.
-    """
+    """An expectation that the engine has in closed form, at any covariance."""
 
     def __init__(
         self,
@@ -350,12 +328,9 @@ class InClosedForm(Sides):
 
 
 class ByQuadrature(Sides):
-    """An expectation that is known as an interval at each covariance.
+    """An expectation that is known as an interval, at a covariance without symbols.
 
-    Args:
-        formula, covariance: See :class:`Sides`.
-        mean: Returns the expectation at a covariance without symbols, to the given number of
-            digits.
+    ``mean`` takes the covariance and the number of digits.
     """
 
     method = "quadrature with proved bounds; the formula in balls"

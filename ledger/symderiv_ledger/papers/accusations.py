@@ -29,12 +29,7 @@ _WRONG: Final = ("misprint", "false")
 
 
 def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | None:
-    """Return the accusation of a claim's table; only a correction of public code accuses.
-
-    Raises:
-        InputError: It is missing where the claim accuses, there where the claim does not, or a part
-            of it is missing, unknown or wrong.
-    """
+    """Return the accusation of a claim's table, which only a correction of public code has."""
     if not accuses:
         if "accusation" in table:
             raise InputError("accusation is allowed only with a correction of public code")

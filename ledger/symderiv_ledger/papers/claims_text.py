@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -57,15 +58,23 @@ def finding(record: dict[str, Any]) -> str:
 
 def counts(records: Sequence[dict[str, Any]]) -> str:
     """Return a sentence with the number of claims of each verdict, and of mutants caught."""
-    verdicts = [standing(record) for record in records]
-    counted = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
-    text = f"{len(records)} claims: {counted}"
+    verdicts = Counter(standing(record) for record in records)
+    counted = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+    mutants = mutants_of(records)
+    caught = f"; {mutants['caught']} of {mutants['wanted']} mutants caught" if mutants else ""
+    return f"{len(records)} claims: {counted}{caught}"
+
+
+def mutants_of(records: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Return how many mutants were caught, had to be, and are equivalent; empty without any."""
     reports = [record["mutants"] for record in records if record["mutants"]]
-    if reports:
-        caught = sum(report["caught"] for report in reports)
-        total = sum(report["wanted"] for report in reports)
-        text += f"; {caught} of {total} mutants caught"
-    return text
+    if not reports:
+        return {}
+    return {
+        "caught": sum(report["caught"] for report in reports),
+        "wanted": sum(report["wanted"] for report in reports),
+        "equivalent": sum(len(report["equivalent"]) for report in reports),
+    }
 
 
 def explain(records: Sequence[dict[str, Any]]) -> Part:

@@ -71,16 +71,11 @@ def _code(table: Table, repositories: Mapping[str, Code]) -> Code | None:
 
 @dataclass(frozen=True)
 class PrintedEquation:
-    """All that a paper prints under one number.
+    """All that a paper prints under one number."""
 
-    Args:
-        number: Its number, or a text in place of one.
-        printed: The print.
-        claims: The table of every claim about it, with the keys inherited from the equation.
-    """
-
-    number: str
-    printed: Printed
+    number: str  # its number, or a text in place of one
+    printed: Printed  # the print
+    # the table of every claim about it, with the keys inherited from the equation
     claims: tuple[Table, ...]
 
 
@@ -93,9 +88,6 @@ def equations(
         content: The file's tables.
         source: The file's name, for errors.
         repositories: The repositories by the names that equations give them.
-
-    Raises:
-        InputError: A table is not what it should be.
     """
     with errors_in(source):
         tables = [*tables_of(content, "equation"), *_alone(tables_of(content, "claim"))]

@@ -1,24 +1,21 @@
 """A paper from its TOML files, one of the library as well as a user's own.
 
-Tables ``[[equation]]`` hold the print (``number``, ``latex``, ``section``, ``reading``) and what is
-claimed of it, parts by name in ``[equation.claim]``; ``[points.NAME]``, ``[module.NAME]``,
-``[repository.NAME]``, ``[indices]``, ``[shapes]``, ``[let]`` and ``[words]`` say once what claims
-share.
-``docs/own-papers.md`` describes all keys. What one file of a paper defines, the ones after it may
-use.
+Tables ``[[equation]]`` hold the print and what is claimed of it; other tables say once what claims
+share. ``docs/own-papers.md`` describes all keys. What one file of a paper defines, the ones after
+it may use.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
+from symderiv.keys.toml_text import read_toml
 from symderiv_ledger.claims.abbreviations import (
     Abbreviations,
     free_ranges,
@@ -78,21 +75,16 @@ def paper_from_toml(text: str, source: str) -> Paper:
 def paper_from_files(
     files: Sequence[tuple[str, str]], package: str = "", name: str = "", title: str = ""
 ) -> Paper:
-    """Return a paper from the texts of its files, in their order.
+    """Return a paper from the names and TOML texts of its files, in their order.
 
-    Args:
-        files: Name and TOML text of each.
-        package: Where its functions of points are; empty: there are none.
-        name: The name of the paper, if the files give none.
-        title: Its title, if the files give none.
+    Its functions of points are in ``package``, if there are any; ``name`` and ``title`` hold if the
+    files give none.
     """
     reader = _PaperReader(package)
     for source, text in files:
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"{source}: {error}") from None
-        refuse_unknown(content, _FILE_KEYS, f"{source}: ")
+        with errors_in(source):
+            content = read_toml(text)
+            refuse_unknown(content, _FILE_KEYS)
         name = str(content.get("name") or name or Path(source).stem)
         title = str(content.get("title") or title)
         reader.read(content, source)
@@ -148,18 +140,15 @@ class _PaperReader:
             if name in self.sets:
                 raise InputError(f"the points {name} are given twice")
             with errors_in(f"points {name}"):
-                self.tables[name] = self._as_another(self._spelled(table))
-                self.sets[name] = self._set(self.tables[name])
-
-    def _as_another(self, table: Table) -> Table:
-        """Return the keys of a set, with those of the set that its key ``like`` names."""
-        if "like" not in table:
-            return table
-        other = text_of(table, "like")
-        if other not in self.tables:
-            raise InputError(f"there are no points {other!r} before it")
-        own = {key: value for key, value in table.items() if key != "like"}
-        return {**self.tables[other], **own}
+                own = dict(self._spelled(table))
+                if "like" in own:  # the name of a set whose keys hold here, too
+                    other = text_of(own, "like")
+                    if other not in self.tables:
+                        raise InputError(f"there are no points {other!r} before it")
+                    own = {**self.tables[other], **own}
+                    del own["like"]
+                self.tables[name] = own
+                self.sets[name] = self._set(own)
 
     def _set(self, table: Table) -> PointSet:
         """Return a set of points, with the keys that its module gives for all its functions."""

@@ -40,19 +40,12 @@ BATCH: Final = 6
 
 @dataclass(frozen=True)
 class Selection:
-    """A choice of claims, and of the amount of evidence.
+    """A choice of claims, and of the amount of evidence."""
 
-    Args:
-        equation: Only this equation, as printed.
-        thorough: Also claims that take minutes.
-        mutants: Also the mutants of every statement that passed.
-        but: Names of claims that are left out.
-    """
-
-    equation: str = ""
-    thorough: bool = False
-    mutants: bool = False
-    but: frozenset[str] = frozenset()
+    equation: str = ""  # only this equation, as printed
+    thorough: bool = False  # also claims that take minutes
+    mutants: bool = False  # also the mutants of every statement that passed
+    but: frozenset[str] = frozenset()  # names of claims that are left out
 
 
 def selected(paper: Paper, selection: Selection) -> list[Claim]:
@@ -77,20 +70,15 @@ def verify_paper(
     processes: int = 0,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> list[dict[str, Any]]:
-    """Compute the verdicts on a paper's claims.
+    """Return a record of each claim of a paper, in its order; see :func:`record`.
+
+    A claim that is not settled has the verdict ``"unsettled"`` and an ``error``.
 
     Args:
         name: A paper of the library, or the file of one's own.
         selection: Which claims, and how much evidence.
         processes: The number of processes; 0: that of processors, at most 8.
         progress: Called with the fraction that is done.
-
-    Returns:
-        One record per claim, in the paper's order; see :func:`record`. A claim that is not
-        settled has the verdict ``"unsettled"`` and an ``error``.
-
-    Raises:
-        InputError: There is no such paper or equation, or a file cannot be read.
     """
     selection = selection or Selection()
     paper = load_paper(name)
@@ -236,7 +224,7 @@ def _mutants(report: MutantReport | None) -> dict[str, Any] | None:
     return {
         "caught": report.caught,
         "wanted": report.wanted,
-        "equivalent": [f"{one.operator}: {one.change}" for one in report.equivalent],
+        "equivalent": [str(mutant) for mutant in report.equivalent],
         "stillborn": report.stillborn,
-        "survivors": [f"{one.operator}: {one.change}" for one in report.survivors],
+        "survivors": [str(mutant) for mutant in report.survivors],
     }

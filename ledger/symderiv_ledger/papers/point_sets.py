@@ -26,22 +26,9 @@ from symderiv_ledger.claims.tables import (
     text_of,
     texts_of,
 )
-from symderiv_ledger.rules.comparison_rules import (
-    Bound,
-    Converges,
-    Exact,
-    ShownWithin,
-    Symbolic,
-    Within,
-    WithinErrorBars,
-)
+from symderiv_ledger.rules.comparison_rules import RULES, Exact
 from symderiv_ledger.rules.quantities import Reference, read_reference
 
-#: Rules by the name that files give them.
-RULES: Final[Mapping[str, Callable[..., ComparisonRule]]] = {
-    rule.__name__: rule
-    for rule in (Bound, Converges, Exact, ShownWithin, Symbolic, Within, WithinErrorBars)
-}
 #: What is true of all points of a set, with the readers of the keys.
 FACTS: Final[Mapping[str, Callable[[Table, str], Any]]] = {
     **dict.fromkeys(("regime", "where", "rests_on"), text_of),
@@ -55,17 +42,13 @@ SET_KEYS: Final = frozenset({*FACTS, "rule", "indices", "function"})
 
 @dataclass(frozen=True)
 class PointSet:
-    """Points and what is true of all of them.
+    """Points and what is true of all of them."""
 
-    Args:
-        claim: All this as a claim without a statement; without ``points`` if there are none.
-        reference: The reference, which checks statements early; None for a function.
-        indices: Ranges of indices by name.
-    """
-
+    # all this as a claim without a statement; without ``points`` if there are none
     claim: Claim = field(default_factory=lambda: Claim(""))
+    # the reference, which checks statements early; None for a function
     reference: Reference | None = None
-    indices: Indices = field(default_factory=dict)
+    indices: Indices = field(default_factory=dict)  # ranges of indices by name
 
     @classmethod
     def read(cls, table: Table, package: str, indices: Indices) -> PointSet:

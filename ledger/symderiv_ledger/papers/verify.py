@@ -34,9 +34,7 @@ MAX_PARTS: Final = 7
 class UnsettledError(ToleranceError):
     """Neither the printed formula nor a correction passes, although both sides can be computed.
 
-    Args:
-        message: The reason, in words.
-        *evidence: The evidence on the printed statement, then that on the corrected one.
+    It comes with the evidence on the printed statement, then that on the corrected one.
     """
 
     def __init__(self, message: str, *evidence: Tested) -> None:
@@ -46,19 +44,12 @@ class UnsettledError(ToleranceError):
 
 @dataclass(frozen=True)
 class MutantReport:
-    """Outcomes of the mutants of one claim.
+    """Outcomes of the mutants of one claim."""
 
-    Args:
-        caught: Rejected at some point.
-        equivalent: Proved to say the same as the original.
-        stillborn: Have no value (an index out of range), so that they need not be caught.
-        survivors: Passed, without being proved equivalent.
-    """
-
-    caught: int
-    equivalent: tuple[Mutant, ...]
-    stillborn: int
-    survivors: tuple[Mutant, ...]
+    caught: int  # rejected at some point
+    equivalent: tuple[Mutant, ...]  # proved to say the same as the original
+    stillborn: int  # have no value (an index out of range), so that they need not be caught
+    survivors: tuple[Mutant, ...]  # passed, without being proved equivalent
 
     @property
     def wanted(self) -> int:
@@ -68,23 +59,15 @@ class MutantReport:
 
 @dataclass(frozen=True)
 class Finding:
-    """The verdict on a claim.
+    """The verdict on a claim."""
 
-    Args:
-        claim: The claim.
-        verdict: One of :data:`~symderiv_ledger.claims.claim.VERDICTS`.
-        printed: Evidence on the printed statement; None if it has none.
-        corrected: Evidence on the corrected statement; None if none was needed.
-        mutants: What became of the mutants of the statement that passed; None if not asked for.
-        reason: Why nothing could be computed; empty if something was.
-    """
-
-    claim: Claim
-    verdict: str
-    printed: Tested | None = None
-    corrected: Tested | None = None
+    claim: Claim  # the claim
+    verdict: str  # one of :data:`~symderiv_ledger.claims.claim.VERDICTS`
+    printed: Tested | None = None  # evidence on the printed statement; None if it has none
+    corrected: Tested | None = None  # evidence on the corrected statement; None if none was needed
+    # what became of the mutants of the statement that passed; None if not asked for
     mutants: MutantReport | None = None
-    reason: str = ""
+    reason: str = ""  # why nothing could be computed; empty if something was
 
 
 def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
@@ -100,9 +83,8 @@ def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
 def verify_claim(claim: Claim, *, with_mutants: bool = False) -> Finding:
     """Compute the verdict on a claim, and try all mutants of the statement that passed if asked to.
 
-    Returns:
-        Its verdict; ``not-checkable`` with the reason where a mean does not exist, digits are not
-        reached, or a statement has no value in the arithmetic of its rule.
+    It is ``not-checkable`` where a mean does not exist, digits are not reached, or a statement has
+    no value in the arithmetic of its rule.
 
     Raises:
         UnsettledError: Neither the printed nor a corrected statement passes, a correction was given

@@ -46,11 +46,9 @@ class OutOfRangeError(FormulaError):
 
 
 class Indexed:
-    """A quantity with indices that start where the paper starts them.
+    """A quantity with indices that start where the paper starts them, each with its range.
 
-    Args:
-        values: A nested sequence, a matrix, or a function of the indices.
-        *ranges: First and last value of each index.
+    ``values`` are a nested sequence, a matrix, or a function of the indices.
     """
 
     def __init__(self, values: Any, *ranges: tuple[int, int]) -> None:
@@ -113,19 +111,18 @@ def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str
 
 
 def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
-    """Return the value of an expression.
+    """Return the value of a part of a statement.
 
     Integers stay integers (they may be indices) until a division or a function meets them.
 
     Args:
-        node: Part of a statement.
+        node: The part.
         values: What its names stand for: numbers, functions, :class:`Indexed`, matrices.
         numbers: The arithmetic; see :mod:`symderiv.precision.balls.contexts`.
 
     Raises:
         OutOfRangeError: An index is outside its range.
-        FormulaError: A name is not known, a division by zero, a function that this arithmetic
-            does not have.
+        FormulaError: A name or function is not known, or a division by zero.
     """
     return Evaluator(numbers).value(node, values)
 
@@ -227,6 +224,9 @@ class Evaluator:
 
     def call(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         name = name_of(node)
+        if name in ("Sum", "Product"):
+            combine, start = (operator.add, 0) if name == "Sum" else (operator.mul, 1)
+            return functools.reduce(combine, self._terms(node, values), start)
         if name in _BINDING:
             return _BINDING[name](self, node, values)
         arguments = [self._value(argument, values) for argument in node.args]
@@ -245,8 +245,8 @@ class Evaluator:
             return int(arguments[0] == arguments[1])
         if name == "Gamma" and len(arguments) > 1:  # the upper incomplete Gamma(s, x)
             self._need("gammainc", "incomplete gamma functions")
-        known = {"Gamma": "gamma" if len(arguments) == 1 else "gammainc"}.get(name, name)
-        function = getattr(self.numbers, known, None)
+            name = "gammainc"
+        function = getattr(self.numbers, "gamma" if name == "Gamma" else name, None)
         if function is None or not callable(function):
             raise FormulaError(f"there is no function {name} here")
         return function(*(a if name in _OF_INTEGERS else self._converted(a) for a in arguments))
@@ -276,12 +276,6 @@ class Evaluator:
         (name, first, last), *rest = ranges
         for index in range(self.integer(first, values), self.integer(last, values) + 1):
             yield from self.bindings(rest, extended(values, {name: index}))
-
-    def _sum(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        return functools.reduce(operator.add, self._terms(node, values), 0)
-
-    def _product(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        return functools.reduce(operator.mul, self._terms(node, values), 1)
 
     def _if(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         condition, yes, no = node.args
@@ -397,10 +391,8 @@ def _kron(numbers: Any, first: Any, second: Any) -> Any:
     return result
 
 
-#: Functions that bind names, or that evaluate one of their arguments only.
+#: Functions that bind names, or that evaluate some of their arguments only.
 _BINDING: Final = {
-    "Sum": Evaluator._sum,
-    "Product": Evaluator._product,
     "Integral": Evaluator._integral,
     "Derivative": Evaluator._derivative,
     "If": Evaluator._if,

@@ -11,7 +11,7 @@ import ast
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -19,7 +19,7 @@ import mpmath
 
 from symderiv.foundation.errors import FormulaError, ToleranceError
 from symderiv.precision.balls.contexts import Numbers
-from symderiv_ledger.claims.claim import Point, Tested
+from symderiv_ledger.claims.claim import ComparisonRule, Point, Tested
 from symderiv_ledger.claims.statement import Relation, parse_ranges
 from symderiv_ledger.rules.arithmetic import COMPARE, evaluate, extended, index_values
 
@@ -69,6 +69,7 @@ class Measured:
 class Pair:
     """Two neighbouring sides of a statement at one point and one set of indices."""
 
+    point: Point
     where: str
     relation: ast.cmpop
     left: Any
@@ -90,7 +91,11 @@ class Pair:
         if not size:
             # NaN counts as different from zero
             return 0.0 if difference == 0 else math.inf
-        return _as_float(difference / size)
+        try:
+            relative = float(abs(difference / size))
+        except OverflowError:
+            return math.inf
+        return math.inf if math.isnan(relative) else relative
 
     def deviation(self) -> tuple[float, float, float]:
         """Return how far measured sides are from fulfilling the relation.
@@ -122,21 +127,24 @@ def pairs(statement: Relation, ranges: str, point: Point, numbers: Numbers) -> I
         where = "; ".join(filter(None, (point.label, shown)))
         sides = [evaluate(side, values, numbers) for side in statement.sides]
         for relation, left, right in zip(statement.relations, sides, sides[1:], strict=False):
-            yield from _entries(where, relation, left, right)
+            yield from _entries(point, where, relation, left, right)
 
 
-def _entries(where: str, relation: ast.cmpop, left: Any, right: Any) -> Iterator[Pair]:
+def _entries(
+    point: Point, where: str, relation: ast.cmpop, left: Any, right: Any
+) -> Iterator[Pair]:
     """Yield the pair of two sides, or for matrices the pairs of their entries."""
     matrices = hasattr(left, "rows") + hasattr(right, "rows")
     if not matrices:
-        yield Pair(where, relation, left, right)
+        yield Pair(point, where, relation, left, right)
         return
     if matrices == 1:
         raise FormulaError("a matrix is compared with a number")
     if (left.rows, left.cols) != (right.rows, right.cols):
         raise FormulaError("matrices of different shapes are compared")
     for i, j in itertools.product(range(left.rows), range(left.cols)):
-        yield Pair(f"{where}; entry {i + 1}, {j + 1}", relation, left[i, j], right[i, j])
+        entry = f"{where}; entry {i + 1}, {j + 1}"
+        yield Pair(point, entry, relation, left[i, j], right[i, j])
 
 
 def _shown(value: Any) -> str:
@@ -150,27 +158,14 @@ def _shown(value: Any) -> str:
         return str(value)
 
 
-def _as_float(value: Any) -> float:
-    try:
-        size = float(abs(value))
-    except OverflowError:
-        return math.inf
-    return size if not math.isnan(size) else math.inf
-
-
 @dataclass(frozen=True)
 class Judged:
-    """The judgement of a rule on one pair of sides.
+    """The judgement of a rule on one pair of sides."""
 
-    Args:
-        error: The difference of the sides as the rule measures it; None if it is not measured.
-        failure: The reason why the pair fails; empty if it passes.
-        beside: A second measure for the summary.
-    """
-
+    # the difference of the sides as the rule measures it; None if it is not measured
     error: Any = 0.0
-    failure: str = ""
-    beside: float = 0.0
+    failure: str = ""  # the reason why the pair fails; empty if it passes
+    beside: float = 0.0  # A second measure for the summary
 
     @classmethod
     def fails_at(cls, pair: Pair, error: float | None) -> Judged:
@@ -180,7 +175,7 @@ class Judged:
 
 
 #: All pairs of a statement, point by point, with the judgements on them.
-AllJudged = Sequence[tuple[Point, Sequence[tuple[Pair, Judged]]]]
+AllJudged = Sequence[tuple[Pair, Judged]]
 
 
 class PairRule(ABC):
@@ -204,54 +199,46 @@ class PairRule(ABC):
         return words.format(self, points=points)
 
     @abstractmethod
-    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+    def judged(self, pair: Pair, numbers: Numbers) -> Judged:
         """Judge a pair of sides."""
 
-    def passed(self, statement: Relation, found: AllJudged) -> Tested:
-        """Return the result of a test in which no pair failed on its own."""
-        judged = [one for _, each in found for _, one in each]
-        error = max((one.error or 0.0 for one in judged), default=0.0)
-        beside = max((one.beside for one in judged), default=0.0)
-        words = self.summary.format(self, points=len(found), error=error, beside=beside)
-        return Tested(True, len(found), error, words)
+    def passed(self, statement: Relation, found: AllJudged, points: int) -> Tested:
+        """Return the result of a test at so many points in which no pair failed on its own."""
+        error = max((one.error or 0.0 for _, one in found), default=0.0)
+        beside = max((one.beside for _, one in found), default=0.0)
+        words = self.summary.format(self, points=points, error=error, beside=beside)
+        return Tested(True, points, error, words)
 
     def test(
         self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
     ) -> Tested:
-        found: list[tuple[Point, list[tuple[Pair, Judged]]]] = []
-        for point in points:
-            found.append((point, []))
+        found: list[tuple[Pair, Judged]] = []
+        count = 0
+        for count, point in enumerate(points, start=1):
             for pair in pairs(statement, ranges, point, numbers):
-                judged = self.judged(pair, point, numbers)
+                judged = self.judged(pair, numbers)
                 if judged.failure:
-                    return pair.fails(len(found), judged.error, judged.failure)
-                found[-1][1].append((pair, judged))
-        if not found:
+                    return pair.fails(count, judged.error, judged.failure)
+                found.append((pair, judged))
+        if not count:
             raise ToleranceError(f"there are no {self.cases} which {statement} could be tried")
-        return self.passed(statement, found)
+        return self.passed(statement, found, count)
 
 
 @dataclass(frozen=True)
 class Exact(PairRule):
-    """The relation holds at every point, to nearly all digits computed with.
+    """The relation holds at every point, to nearly all digits computed with."""
 
-    Args:
-        digits: The number of digits to compute with, of which ``lost`` may be lost.
-        backend: "mpmath", or "arb" for balls: then a failure is proved, and a success means that
-            the balls overlap and are small.
-        scale: Differences below 10^(8 - digits) times this count as zero.
-        kind: Name of the evidence.
-        lost: Digits that may be lost to cancellation in the statement.
-    """
-
-    digits: int = 30
+    digits: int = 30  # the number of digits to compute with, of which ``lost`` may be lost
+    # "mpmath", or "arb" for balls: then a failure is proved, and a success means that the balls
+    # overlap and are small
     backend: str = "mpmath"
-    scale: float = 1.0
-    kind: str = "numbers"
-    lost: int = LOST
-    verdict: ClassVar[str] = "holds"
-    summary: ClassVar[str] = "holds at {points} points to {0.kept} digits"
-    differ: ClassVar[str] = "{0._differ}"
+    scale: float = 1.0  # differences below 10^(8 - digits) times this count as zero
+    kind: str = "numbers"  # name of the evidence
+    lost: int = LOST  # digits that may be lost to cancellation in the statement
+    verdict = "holds"
+    summary = "holds at {points} points to {0.kept} digits"
+    differ = "{0._differ}"
 
     @property
     def tier(self) -> str:
@@ -269,17 +256,16 @@ class Exact(PairRule):
             return Enclosed.differ
         return f"the sides differ by more than 1e-{self.kept} of the larger one"
 
-    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+    def judged(self, pair: Pair, numbers: Numbers) -> Judged:
         tolerance = numbers.mpf(10) ** -self.kept
         difference = abs(pair.left - pair.right)
         if not pair.is_equation:
             error = 0.0 if pair.holds else None
         elif hasattr(difference, "mid"):
             error = _ball_error(pair, difference, float(tolerance))
-        elif difference <= tolerance * self.scale:
-            error = 0.0
         else:
-            error = _as_float(difference / max(abs(pair.left), abs(pair.right)))
+            small = difference <= tolerance * self.scale
+            error = 0.0 if small else pair.relative_difference()
         good = error is not None and error <= float(tolerance)
         return Judged(error) if good else Judged.fails_at(pair, error)
 
@@ -301,20 +287,16 @@ class Enclosed(PairRule):
 
     A mean without a closed form is enclosed by quadrature. A statement whose sides do not overlap
     is refuted by that, with proof; otherwise it holds to the digits that the balls have in common.
-
-    Args:
-        digits: The number of digits to compute with; the summary states how many are reached.
     """
 
+    # the number of digits to compute with; the summary states how many are reached
     digits: int = 40
-    backend: ClassVar[str] = "arb"
-    kind: ClassVar[str] = "certified quadrature"
-    verdict: ClassVar[str] = "holds"
-    tier: ClassVar[str] = "enclosed"
-    violated: ClassVar[str] = "the inequality is refuted by balls"
-    differ: ClassVar[str] = "the balls of the two sides are disjoint"
+    backend = "arb"
+    kind, verdict, tier = "certified quadrature", "holds", "enclosed"
+    violated = "the inequality is refuted by balls"
+    differ = "the balls of the two sides are disjoint"
 
-    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+    def judged(self, pair: Pair, numbers: Numbers) -> Judged:
         difference = pair.left - pair.right
         if not hasattr(difference, "mid"):  # both sides are integers
             return Judged() if pair.holds else Judged.fails_at(pair, 0.0)
@@ -329,31 +311,28 @@ class Enclosed(PairRule):
             raise ToleranceError(f"the balls are too large to decide at {pair.where}")
         return Judged.fails_at(pair, abs(float(difference.mid())) / size)
 
-    def passed(self, statement: Relation, found: AllJudged) -> Tested:
-        lost = max((one.error for _, each in found for _, one in each), default=0.0)
+    def passed(self, statement: Relation, found: AllJudged, points: int) -> Tested:
+        lost = max((one.error for _, one in found), default=0.0)
         reached = min(self.digits, math.floor(-math.log10(lost))) if lost else self.digits
         if reached < FEWEST:
             raise ToleranceError(f"certified quadrature reached only {max(reached, 0)} digits")
-        summary = f"holds at {len(found)} points to the {reached} digits that quadrature reached"
-        return Tested(True, len(found), lost, summary, details={"digits reached": str(reached)})
+        summary = f"holds at {points} points to the {reached} digits that quadrature reached"
+        return Tested(True, points, lost, summary, details={"digits reached": str(reached)})
 
 
 @dataclass(frozen=True)
 class Symbolic(PairRule):
     """The difference of both sides is zero as an expression; values are SymPy's."""
 
-    digits: ClassVar[int] = 0
-    backend: ClassVar[str] = "sympy"
-    kind: ClassVar[str] = "identity"
-    verdict: ClassVar[str] = "holds"
-    tier: ClassVar[str] = "proved"
-    cases: ClassVar[str] = "cases in"
-    summary: ClassVar[str] = "is an identity in {points} symbolic cases"
-    overturned: ClassVar[str] = "numbers at which the sides of one of the {points} symbolic cases "
-    violated: ClassVar[str] = "differ"
-    differ: ClassVar[str] = "differ"
+    digits, backend = 0, "sympy"
+    kind, verdict, tier = "identity", "holds", "proved"
+    cases = "cases in"
+    summary = "is an identity in {points} symbolic cases"
+    overturned = "numbers at which the sides of one of the {points} symbolic cases "
+    violated = "differ"
+    differ = "differ"
 
-    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+    def judged(self, pair: Pair, numbers: Numbers) -> Judged:
         import sympy as sp
 
         if not pair.is_equation:
@@ -371,43 +350,38 @@ class Converges(PairRule):
     The relative error (relative to the larger side, or to ``scale`` if the statement has a name
     ``scale`` at the point) is measured along each series of points; between its last two points
     the power must be at least ``order - slack``.
-
-    Args:
-        order: The power that the print claims, or 1 where it only claims that the error is small.
-        slack: The largest amount by which the measured power may fall short of it.
-        digits: The number of digits to compute with.
     """
 
+    # the power that the print claims, or 1 where it only claims that the error is small
     order: float = 1.0
-    slack: float = 0.2
-    digits: int = 40
+    slack: float = 0.2  # the largest amount by which the measured power may fall short of it
+    digits: int = 40  # the number of digits to compute with
     backend: str = "mpmath"
-    kind: ClassVar[str] = "convergence"
-    verdict: ClassVar[str] = "approximate"
-    tier: ClassVar[str] = "order"
-    overturned: ClassVar[str] = (
+    kind, verdict, tier = "convergence", "approximate", "order"
+    overturned = (
         "one series of points, of the {points} tried or others of the regime, along which the "
         "error falls more slowly than with the power {0.least:g} of the small parameter"
     )
-    violated: ClassVar[str] = ""
+    violated = ""
 
     @property
     def least(self) -> float:
         """The least power that passes."""
         return self.order - self.slack
 
-    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
-        if point.parameter is None:
+    def judged(self, pair: Pair, numbers: Numbers) -> Judged:
+        if pair.point.parameter is None:
             raise FormulaError("points of an expansion need a parameter")
-        return Judged(pair.relative_difference(point.values.get("scale")))
+        return Judged(pair.relative_difference(pair.point.values.get("scale")))
 
-    def passed(self, statement: Relation, found: AllJudged) -> Tested:
+    def passed(self, statement: Relation, found: AllJudged, points: int) -> Tested:
         floor = 10.0 ** -(self.digits - LOST)
         series: dict[str, list[tuple[float, float, Pair]]] = {}
-        for point, judged in found:
+        for _, judged in itertools.groupby(found, key=lambda one: id(one[0].point)):
             pair, worst = max(judged, key=lambda one: one[1].error)
-            assert point.parameter is not None
-            series.setdefault(point.series, []).append((point.parameter, worst.error, pair))
+            assert pair.point.parameter is not None
+            entry = pair.point.parameter, worst.error, pair
+            series.setdefault(pair.point.series, []).append(entry)
         orders, largest = [], 0.0
         for name, entries in series.items():
             entries.sort(key=lambda entry: -entry[0])
@@ -424,44 +398,38 @@ class Converges(PairRule):
                     f"{f' ({name})' if name else ''}, not {self.order:g}; it is {after:.2g} at "
                     f"{narrow:.2g}"
                 )
-                return pair.fails(len(found), after, summary)
+                return pair.fails(points, after, summary)
         power = f"{min(orders):.2f}" if orders else "exact"
         parameters = [entry[0] for entries in series.values() for entry in entries]
         summary = (
             f"the error falls with the power {power} of the small parameter; it is at most "
             f"{largest:.2g} at {min(parameters):.2g}"
         )
-        return Tested(True, len(found), largest, summary, details={"order": power})
+        return Tested(True, points, largest, summary, details={"order": power})
 
 
 @dataclass(frozen=True)
 class Within(PairRule):
-    """Both sides agree within a stated tolerance in the regime of the points.
+    """Both sides agree within a stated tolerance in the regime of the points."""
 
-    Args:
-        tolerance: Largest relative difference that passes.
-        relative_to: Name of a quantity that differences are compared with; empty: the larger side.
-    """
-
-    tolerance: float = 1e-2
+    tolerance: float = 1e-2  # largest relative difference that passes
+    # name of a quantity that differences are compared with; empty: the larger side
     relative_to: str = ""
     digits: int = 20
     backend: str = "mpmath"
-    kind: ClassVar[str] = "regime"
-    verdict: ClassVar[str] = "approximate"
-    tier: ClassVar[str] = "tolerance"
-    summary: ClassVar[str] = "within {error:.2g} at {points} points"
-    differ: ClassVar[str] = "the sides differ by more than {0.tolerance:g} of {0._size}"
+    kind, verdict, tier = "regime", "approximate", "tolerance"
+    summary = "within {error:.2g} at {points} points"
+    differ = "the sides differ by more than {0.tolerance:g} of {0._size}"
 
     @property
     def _size(self) -> str:
         return self.relative_to or "the larger one"
 
-    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+    def judged(self, pair: Pair, numbers: Numbers) -> Judged:
         if not pair.is_equation:
             error = 0.0 if pair.holds else math.inf
         else:
-            size = abs(point.values[self.relative_to]) if self.relative_to else None
+            size = abs(pair.point.values[self.relative_to]) if self.relative_to else None
             error = pair.relative_difference(size)
         off = f"off by {error:.2g} at {pair.where}, more than {self.tolerance:g}"
         return Judged(error, "" if error <= self.tolerance else off)
@@ -469,32 +437,26 @@ class Within(PairRule):
 
 @dataclass(frozen=True)
 class WithinErrorBars(PairRule):
-    """A measured side (:class:`Measured`) and the other one agree within standard errors.
+    """A measured side (:class:`Measured`) and the other one agree within standard errors."""
 
-    Args:
-        errors: The number of standard errors that a difference may have at every point.
-        systematic: A relative difference allowed in addition (finite N), stated in the summary.
-    """
-
-    errors: float = 4.0
+    errors: float = 4.0  # the number of standard errors that a difference may have at every point
+    # A relative difference allowed in addition (finite N), stated in the summary
     systematic: float = 0.0
     digits: int = 16
     backend: str = "mpmath"
-    kind: ClassVar[str] = "simulation"
-    verdict: ClassVar[str] = "approximate"
-    tier: ClassVar[str] = "Monte Carlo"
-    summary: ClassVar[str] = (
+    kind, verdict, tier = "simulation", "approximate", "Monte Carlo"
+    summary = (
         "within {beside:.1f} standard errors (at most {error:.2g} relative) at {points} points"
     )
-    differ: ClassVar[str] = "the sides are farther apart than {0._allowed}"
-    violated: ClassVar[str] = "the inequality is violated by more than {0._allowed}"
+    differ = "the sides are farther apart than {0._allowed}"
+    violated = "the inequality is violated by more than {0._allowed}"
 
     @property
     def _allowed(self) -> str:
         beside = f" and {self.systematic:g} of the larger side" if self.systematic else ""
         return f"{self.errors:g} standard errors{beside}"
 
-    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+    def judged(self, pair: Pair, numbers: Numbers) -> Judged:
         difference, spread, size = pair.deviation()
         difference = max(difference, 0.0)  # in this order of arguments NaN remains NaN, and fails
         passes = difference <= self.errors * spread + self.systematic * size
@@ -511,49 +473,42 @@ class Bound(PairRule):
     An inequality that is merely true at some points stays true when its bound is doubled, so that a
     wrong factor would never be noticed. Here a bound must also be nearly reached. An ``==`` of a
     chain must hold to nearly all digits, as with :class:`Exact`.
-
-    Args:
-        reaches: The smaller side over the larger one must come up to this in every series. 0 for a
-            bound that is not claimed to be sharp: then nothing is asked, and a looser bound passes
-            as well.
-        digits: The number of digits to compute with; 8 of them may be lost.
     """
 
+    # the smaller side over the larger one must come up to this in every series. 0 for a bound that
+    # is not claimed to be sharp: then nothing is asked, and a looser bound passes as well.
     reaches: float = 0.9
-    digits: int = 30
+    digits: int = 30  # the number of digits to compute with; 8 of them may be lost
     backend: str = "mpmath"
-    kind: ClassVar[str] = "bound"
-    verdict: ClassVar[str] = "holds"
-    tier: ClassVar[str] = "digits"
-    violated: ClassVar[str] = "the inequality does not hold{0._sharp}"
-    differ: ClassVar[str] = violated
+    kind, verdict, tier = "bound", "holds", "digits"
+    violated = "the inequality does not hold{0._sharp}"
+    differ = violated
 
     @property
     def _sharp(self) -> str:
         return f", or a bound that is never reached to {self.reaches:g}" if self.reaches else ""
 
-    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+    def judged(self, pair: Pair, numbers: Numbers) -> Judged:
         gap = pair.relative_difference()
         good = gap <= 10.0 ** -(self.digits - LOST) if pair.is_equation else pair.holds
         return Judged(gap, "" if good else f"fails at {pair.where}")
 
-    def passed(self, statement: Relation, found: AllJudged) -> Tested:
+    def passed(self, statement: Relation, found: AllJudged, points: int) -> Tested:
         closest: dict[str, tuple[float, Pair]] = {}
-        for point, judged in found:
-            for pair, one in judged:
-                known = closest.get(point.series, (math.inf, None))
-                if not pair.is_equation and one.error < known[0]:
-                    closest[point.series] = one.error, pair
+        for pair, one in found:
+            known = closest.get(pair.point.series, (math.inf, None))
+            if not pair.is_equation and one.error < known[0]:
+                closest[pair.point.series] = one.error, pair
         if not closest:
             raise FormulaError(f"{statement} is not an inequality")
         for series, (gap, pair) in closest.items():
             if not 1.0 - gap >= self.reaches:
                 where = f" ({series})" if series else ""
                 summary = f"holds, but not sharply: the sides come only within {gap:.2g}{where}"
-                return pair.fails(len(found), gap, summary)
+                return pair.fails(points, gap, summary)
         gaps = [gap for gap, _ in closest.values()]
         reached = f"the bound is reached within {max(gaps):.2g}"
-        return Tested(True, len(found), min(gaps), f"holds at {len(found)} points; {reached}")
+        return Tested(True, points, min(gaps), f"holds at {points} points; {reached}")
 
 
 @dataclass(frozen=True)
@@ -567,32 +522,24 @@ class ShownWithin(PairRule):
     standard errors are: for 4 of them 3e-4 with 24 trials, 1e-3 with 12, 3e-5 with very many. Sides
     that are equal pass as soon as the standard errors are small enough, and a measurement that is
     too coarse fails.
-
-    Args:
-        margin: The difference that is allowed, relative to the larger side; > 0.
-        errors: The number of standard errors that are added to the measured difference.
     """
 
-    margin: float = 0.02
-    errors: float = 4.0
+    margin: float = 0.02  # the difference that is allowed, relative to the larger side; > 0
+    errors: float = 4.0  # the number of standard errors that are added to the measured difference
     digits: int = 16
     backend: str = "float64"
-    kind: ClassVar[str] = "simulation"
-    verdict: ClassVar[str] = "approximate"
-    tier: ClassVar[str] = "Monte Carlo"
-    summary: ClassVar[str] = (
+    kind, verdict, tier = "simulation", "approximate", "Monte Carlo"
+    summary = (
         "shown to be within {beside:.2g} at {points} points by {0.errors:g} standard errors; the "
         "largest measured difference is {error:.2g}"
     )
-    differ: ClassVar[str] = (
+    differ = (
         "the measured difference and {0.errors:g} standard errors together are more than "
         "{0.margin:g} of the larger side"
     )
-    violated: ClassVar[str] = (
-        "the inequality is violated by more than {0.margin:g} of the larger side"
-    )
+    violated = "the inequality is violated by more than {0.margin:g} of the larger side"
 
-    def judged(self, pair: Pair, point: Point, numbers: Numbers) -> Judged:
+    def judged(self, pair: Pair, numbers: Numbers) -> Judged:
         difference, spread, size = pair.deviation()
         difference, added = difference / (size or 1.0), self.errors * spread / (size or 1.0)
         words = f"{difference:.2g} with {added:.2g} for its error at {pair.where}"
@@ -602,3 +549,10 @@ class ShownWithin(PairRule):
         elif not difference + added <= self.margin:
             failure = f"the sides are not shown to be within {self.margin:g}: {words}"
         return Judged(difference, failure, difference + added)
+
+
+#: Rules by the name that files give them.
+RULES: Final[Mapping[str, Callable[..., ComparisonRule]]] = {
+    rule.__name__: rule
+    for rule in (Bound, Converges, Exact, ShownWithin, Symbolic, Within, WithinErrorBars)
+}

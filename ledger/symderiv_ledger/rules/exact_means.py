@@ -33,19 +33,12 @@ _NEAR: Final = sp.Rational(1, 10**9)
 
 @dataclass(frozen=True)
 class GaussianMean:
-    """E[integrand] over centred Gaussian fields, as a function of their covariance.
+    """E[integrand] over centred Gaussian fields, as a function of their covariance."""
 
-    Args:
-        integrand: What is averaged.
-        fields: The n fields.
-        digits: The number of digits asked for; a mean without closed form may have fewer.
-        insist: Whether it must have them all.
-    """
-
-    integrand: sp.Expr
-    fields: tuple[sp.Symbol, ...]
-    digits: int
-    insist: bool = False
+    integrand: sp.Expr  # what is averaged
+    fields: tuple[sp.Symbol, ...]  # the n fields
+    digits: int  # the number of digits asked for; a mean without closed form may have fewer
+    insist: bool = False  # whether it must have them all
 
     @cached_property
     def _derived(self) -> sp.Expr | SymderivError:
@@ -76,12 +69,7 @@ class GaussianMean:
         return Exact(digits=self.digits + GUARD, lost=GUARD)
 
     def points(self, numbers: Any) -> Iterator[Point]:
-        """Yield covariances inside the cone, some of them nearly singular, with the mean as ``I``.
-
-        Raises:
-            DivergentError: The mean does not exist.
-            ToleranceError, NotYetError: Quadrature does not reach the digits.
-        """
+        """Yield covariances inside the cone, some nearly singular, with the mean as ``I``."""
         if self.closed is None:
             yield from self._enclosed(numbers)
             return

@@ -48,25 +48,19 @@ Points = Callable[[Any], Iterable[Point]]
 
 @dataclass(frozen=True)
 class Reference:
-    """Points for statements about some quantities of the engine.
+    """Points for statements about some quantities of the engine."""
 
-    Args:
-        rule: How statements are tried.
-        conventions: The points under every convention on output weights, by its words; with empty
-            words where there is no convention.
-        weights: The convention that is meant.
-        example: The names that statements may use, with values of the right kind that mean nothing.
-        symmetric: Names whose indices may be exchanged.
-        fields: Number of fields, for formulas in the entries of a covariance; 0: there are none.
-        unless: The convention of statements without any of these names, with the names.
-    """
-
-    rule: ComparisonRule
+    rule: ComparisonRule  # how statements are tried
+    # the points under every convention on output weights, by its words; with empty words where
+    # there is no convention
     conventions: Mapping[str, Points]
-    weights: str
+    weights: str  # the convention that is meant
+    # the names that statements may use, with values of the right kind that mean nothing
     example: Callable[[Any], Mapping[str, Any]]
-    symmetric: tuple[str, ...] = ()
+    symmetric: tuple[str, ...] = ()  # names whose indices may be exchanged
+    # number of fields, for formulas in the entries of a covariance; 0: there are none
     fields: int = 0
+    # the convention of statements without any of these names, with the names
     unless: tuple[str, frozenset[str]] | None = None
 
     @property
