@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -63,7 +64,7 @@ _KINDS: Final = {
     "the covariance given": 1,
 }
 _KINDS_IN_FOUR: Final = {"generic": 3, "one covariance zero": 1}
-_SINGULAR: Final = (4, 2)
+_SINGULAR: Final = "singular, of any kind"
 
 _NUMBERS: Final = context_of(60)
 _SHOWN: Final = context_of(32)
@@ -345,16 +346,13 @@ class ByQuadrature(Sides):
         """Yield fewer points than for closed forms, with small entries in many dimensions."""
         many = self.covariance.rows > 3
         free = len(self.covariance.free_symbols)
-        left = dict(_KINDS_IN_FOUR if many and free > 3 else _KINDS)
-        singular = _SINGULAR[many]
+        left = Counter(_KINDS_IN_FOUR if many and free > 3 else _KINDS)
+        left[_SINGULAR] = 2 if many else 4
         for point in points(self.covariance):
-            if point.degenerate:
-                singular -= 1
-                if singular >= 0:
-                    yield point
-            elif left.get(point.kind, 0) > 0:
-                left[point.kind] -= 1
-                yield _smaller(point) if many else point
+            kind = _SINGULAR if point.degenerate else point.kind
+            left[kind] -= 1
+            if left[kind] >= 0:
+                yield _smaller(point) if many and not point.degenerate else point
 
     def computed(self, point: CovariancePoint) -> Known:
         *more, least = DIGITS_BY_QUADRATURE if self.covariance.rows < 4 else DIGITS_IN_FOUR
