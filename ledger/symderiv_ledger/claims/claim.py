@@ -191,7 +191,7 @@ class Paper:
     """A paper with its claims."""
 
     name: str  # as ``symderiv verify`` knows it
-    title: str  # Authors, title, year, where it appeared
+    title: str  # authors, title, year, where it appeared
     printed: Mapping[str, Printed]  # the printed form of each equation, in the paper's order
     claims: tuple[Claim, ...]  # all claims, in the paper's order
     # the file of each claim, by the name of the claim

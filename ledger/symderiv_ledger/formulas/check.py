@@ -43,7 +43,7 @@ class Check:
     # points at which the expectation does not exist, with the engine's reason
     skipped: tuple[tuple[CovariancePoint, str], ...]
     identical: bool  # whether the difference was simplified to zero symbolically
-    suggestion: str = ""  # A small change that makes a wrong formula right; empty if none was found
+    suggestion: str = ""  # a small change that makes a wrong formula right; empty if none was found
     # to how many digits both sides agree wherever the formula is right; None if it was compared
     # with exact numbers only, such as zeros
     digits: int | None = None

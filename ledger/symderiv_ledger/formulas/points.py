@@ -28,7 +28,7 @@ class CovariancePoint:
     """Values of a covariance's symbols."""
 
     kind: str  # what is special about it, in words
-    values: Mapping[sp.Symbol, sp.Rational]  # A rational per symbol
+    values: Mapping[sp.Symbol, sp.Rational]  # a rational per symbol
     covariance: sp.Matrix  # the matrix, its entries numbers
     degenerate: bool  # whether the matrix is singular
 

@@ -2,12 +2,8 @@
 
 A formula that is wrong on paper may never run, may be meant for a limit in which it is right, or
 may repeat an error that another claim has stated already. A claim on public code with a correction
-therefore has a table ``accusation`` with
-
-* ``reached``: through which entry point of the program the formula is reached, or why it is not;
-* ``meant``: in which limit or convention it is meant;
-* ``changes``: what changes in a published result;
-* ``noted``: why the accusation does not count, one of :data:`NOTED`; left out, it counts.
+therefore has a table ``accusation`` with the keys of
+:class:`~symderiv_ledger.claims.claim.Accusation`. It counts unless ``noted`` is there.
 """
 
 from __future__ import annotations

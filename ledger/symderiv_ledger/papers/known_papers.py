@@ -28,7 +28,7 @@ GROUP: Final = "symderiv.papers"
 class Source:
     """Places of the parts of a paper."""
 
-    title: str  # Authors, title, where it appeared
+    title: str  # authors, title, where it appeared
     package: str  # the package that the following are in
     files: tuple[str, ...]  # its TOML files, in the paper's order
     root: str = ""  # folder of the package in its project's tree, for links to the claims

@@ -165,7 +165,7 @@ class Judged:
     # the difference of the sides as the rule measures it; None if it is not measured
     error: Any = 0.0
     failure: str = ""  # the reason why the pair fails; empty if it passes
-    beside: float = 0.0  # A second measure for the summary
+    beside: float = 0.0  # a second measure for the summary
 
     @classmethod
     def fails_at(cls, pair: Pair, error: float | None) -> Judged:

@@ -63,7 +63,7 @@ class LearningRates:
     teacher: str
     full: bool  # True keeps the terms of order η²
     digits: int  # the number of digits of closed rates
-    # A key of :data:`WEIGHTS`; scaled output weights are possible with closed means only
+    # a key of :data:`WEIGHTS`; scaled output weights are possible with closed means only
     weights: str = "any"
 
     @property
