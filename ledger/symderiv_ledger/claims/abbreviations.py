@@ -9,11 +9,10 @@ stands for itself and every sum has its range; this form is tried, mutated and s
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from symderiv.foundation.errors import FormulaError
 from symderiv_ledger.claims.statement import (
@@ -22,6 +21,8 @@ from symderiv_ledger.claims.statement import (
     Range,
     Relation,
     bounds_of,
+    copied,
+    name_of,
     parse_ranges,
     read_tree,
 )
@@ -36,8 +37,7 @@ FUNCTIONS: Final = (
 Indices = Mapping[str, Range]
 
 
-@dataclass(frozen=True)
-class _Meaning:
+class _Meaning(NamedTuple):
     parameters: tuple[str, ...]
     body: ast.expr
     nodes: int
@@ -60,12 +60,9 @@ class Abbreviations:
         self.shapes[name] = read_tree(f"{name}[{entry}]")
 
     def define(self, name: str, body: str, indices: Indices) -> None:
-        """Define one more abbreviation, which may use the others.
+        """Define one more abbreviation, ``"own"`` or ``"own(k, l)"``, which may use the others.
 
-        Args:
-            name: ``"own"``, or with parameters ``"own(k, l)"``.
-            body: An expression.
-            indices: Ranges of the sums in it that give none of their own.
+        Sums in it that give no ranges have those of ``indices``.
         """
         head = read_tree(name)
         parts = [head.func, *head.args] if isinstance(head, ast.Call) else [head]
@@ -91,7 +88,7 @@ class Abbreviations:
         """
         tree = read_tree(text)
         sides = tree.comparators if isinstance(tree, ast.Compare) else []
-        whole = (_head(side) for side in sides)
+        whole = [name_of(side) for side in sides if isinstance(side, ast.Call | ast.Name)]
         return frozenset(self._called(tree)), tuple(n for n in whole if n in self.meanings)
 
     def _called(self, tree: ast.expr) -> Iterator[str]:
@@ -101,25 +98,16 @@ class Abbreviations:
                 yield from self._called(self.meanings[node.id].body)
 
 
-def _head(node: ast.expr) -> str:
-    """Return the name that an expression is or that it calls; empty for any other expression."""
-    named = node.func if isinstance(node, ast.Call) else node
-    return named.id if isinstance(named, ast.Name) else ""
-
-
 class _Full(ast.NodeTransformer):
     def __init__(
-        self,
-        meanings: Mapping[str, _Meaning],
-        indices: Indices,
-        shapes: Mapping[str, ast.expr] | None = None,
+        self, meanings: Mapping[str, _Meaning], indices: Indices, shapes: Mapping[str, ast.expr]
     ) -> None:
-        self.meanings, self.indices, self.shapes = meanings, indices, shapes or {}
+        self.meanings, self.indices, self.shapes = meanings, indices, shapes
         self.nodes = self.depth = 0
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id in self.shapes:
-            return copy.deepcopy(self.shapes[node.id])
+            return copied(self.shapes[node.id])
         return self._meant(node, node.id, [])
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -140,7 +128,7 @@ class _Full(ast.NodeTransformer):
         known = self.indices.get(part.id) if isinstance(part, ast.Name) else None
         if known is None:
             return part
-        bounds = copy.deepcopy([known.first, known.last])
+        bounds = (copied(known.first), copied(known.last))
         return ast.Tuple([ast.Name(known.name, ast.Load()), *bounds], ast.Load())
 
     def _meant(self, node: ast.expr, name: str, arguments: list[ast.expr]) -> ast.expr:
@@ -155,7 +143,7 @@ class _Full(ast.NodeTransformer):
         self.depth += 1
         shapes = self.shapes
         self.shapes = {key: shapes[key] for key in shapes if key not in meaning.parameters}
-        body = self.visit(copy.deepcopy(meaning.body))
+        body = self.visit(copied(meaning.body))
         self.shapes = shapes
         self.depth -= 1
         put: ast.expr = _Put(dict(zip(meaning.parameters, arguments, strict=True))).visit(body)
@@ -167,15 +155,13 @@ class _Put(ast.NodeTransformer):
         self.values = values
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.values.get(node.id, node))
+        return copied(self.values.get(node.id, node))
 
 
 def replaced(text: str, changes: Mapping[str, str]) -> str:
-    """Return a statement as written, with all replacements that correct it made at once.
+    """Return a statement as in the file, with printed parts replaced by the true ones at once.
 
-    Args:
-        text: The statement as in the file; white space does not count.
-        changes: By each printed part, the true one, which replaces it wherever it occurs.
+    A part is replaced wherever it occurs; white space does not count.
     """
     text = " ".join(text.split())
     wanted = {" ".join(old.split()): new for old, new in changes.items()}
@@ -194,8 +180,7 @@ def _whole(text: str) -> str:
 
 
 def free_ranges(text: str, indices: Indices) -> str:
-    """Return the ranges of the indices that a statement leaves free, in the order in which they are
-    given.
+    """Return the ranges of the indices that a statement leaves free, in the order of ``indices``.
 
     An index counts where it stands in brackets, or alone as an argument of a quantity (``v(k)``).
     """
@@ -224,7 +209,7 @@ def _free(node: ast.AST, bound: frozenset[str], is_index: bool) -> Iterator[str]
 def quantities(tree: ast.AST) -> set[str]:
     """Return all names in a statement but functions of numbers and the indices that it binds."""
     nodes = list(ast.walk(tree))
-    binders = [n for n in nodes if isinstance(n, ast.Call) and _head(n) in BINDERS]
+    binders = [n for n in nodes if isinstance(n, ast.Call) and name_of(n) in BINDERS]
     bound = {name for node in binders for name, _, _ in bounds_of(node)}
     return {n.id for n in nodes if isinstance(n, ast.Name)} - bound - {*BINDERS, *FUNCTIONS}
 

@@ -10,14 +10,7 @@ from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.statement import Relation
 
 #: All verdicts, as the commands show them.
-VERDICTS: Final = (
-    "holds",
-    "approximate",
-    "misprint",
-    "false",
-    "definition",
-    "not-checkable",
-)
+VERDICTS: Final = ("holds", "approximate", "misprint", "false", "definition", "not-checkable")
 
 #: How much a verdict's evidence is worth, the strongest first; each rule says which it gives.
 TIERS: Final = {
@@ -32,67 +25,44 @@ TIERS: Final = {
 
 @dataclass(frozen=True)
 class Point:
-    """One case in which a statement is tried.
+    """One case in which a statement is tried."""
 
-    Args:
-        label: What the case is, in words and numbers, e.g. ``"K = 3, M = 2, eta = 0.7"``.
-        values: What the names of the statement stand for; a lazy mapping is computed as needed.
-        parameter: The small parameter of an expansion, where the rule asks for one.
-        series: Points of the same series differ in the parameter only.
-    """
-
-    label: str
+    label: str  # what the case is, in words and numbers, e.g. ``"K = 3, M = 2, eta = 0.7"``
+    # what the names of the statement stand for; a lazy mapping is computed as needed
     values: Mapping[str, Any]
+    # the small parameter of an expansion, where the rule asks for one
     parameter: float | None = None
-    series: str = ""
+    series: str = ""  # points of the same series differ in the parameter only
 
 
 @dataclass(frozen=True)
 class Tested:
-    """The outcome of a statement at points.
+    """The outcome of a statement at points."""
 
-    Args:
-        passed: Whether the statement holds at the points, by the rule.
-        points: How many points were used (a failure may end the test early).
-        largest_error: Largest relative difference of the two sides; None if it was not measured.
-        summary: What was found, one sentence.
-        counterexample: ``{"point", "left", "right"}`` of the first failure.
-        details: Further measured numbers, as texts (an order of convergence, error bars).
-    """
-
-    passed: bool
-    points: int
+    passed: bool  # whether the statement holds at the points, by the rule
+    points: int  # how many points were used (a failure may end the test early)
+    # largest relative difference of the two sides; None if it was not measured
     largest_error: float | None
-    summary: str
+    summary: str  # what was found, one sentence
+    # ``{"point", "left", "right"}`` of the first failure
     counterexample: Mapping[str, str] | None = None
+    # further measured numbers, as texts (an order of convergence, error bars)
     details: Mapping[str, str] = field(default_factory=dict)
 
 
 class ComparisonRule(Protocol):
-    """The way in which a statement is tested at points: exactly, as an expansion, within a
-    tolerance.
-    """
+    """The way in which a statement is tested at points: exactly, as an expansion, or roughly."""
 
     @property
-    def kind(self) -> str:
-        """Name of the evidence, e.g. ``"numbers"``, ``"convergence"``."""
-
+    def kind(self) -> str: ...  # name of the evidence, e.g. ``"numbers"``, ``"convergence"``
     @property
-    def verdict(self) -> str:
-        """Verdict on a statement that passes: ``"holds"`` or ``"approximate"``."""
-
+    def verdict(self) -> str: ...  # on a statement that passes: ``"holds"`` or ``"approximate"``
     @property
-    def tier(self) -> str:
-        """Strength of its evidence: one of :data:`TIERS`."""
-
+    def tier(self) -> str: ...  # strength of its evidence: one of :data:`TIERS`
     @property
-    def digits(self) -> int:
-        """The number of digits to compute with."""
-
+    def digits(self) -> int: ...  # the number of digits to compute with
     @property
-    def backend(self) -> str:
-        """The arithmetic: a back end of :mod:`symderiv.precision.balls.contexts`, or
-        ``"sympy"``."""
+    def backend(self) -> str: ...  # one of :mod:`symderiv.precision.balls.contexts`, or ``"sympy"``
 
     def test(
         self, statement: Relation, ranges: str, points: Iterable[Point], numbers: Numbers
@@ -100,123 +70,85 @@ class ComparisonRule(Protocol):
         """Try a statement at points, up to the first failure that decides."""
 
     def overturned_by(self, points: int, *, ordered: bool) -> str:
-        """Return words, without a full stop, for what would overturn a statement that passed.
+        """Return words for what would overturn a statement that passed at so many points.
 
-        It passed at ``points`` points; ``ordered`` says that all its relations are inequalities.
+        ``ordered`` says that all its relations are inequalities.
         """
 
 
 @dataclass(frozen=True)
 class Use:
-    """One claim's use of another: if that one falls, this one does.
+    """One claim's use of another: if that one falls, this one does."""
 
-    Args:
-        target: Name of the other claim, or an equation with all claims about it.
-        reason: What is taken, in words.
-        paper: Where the target is; empty: in the same paper.
-    """
-
-    target: str
-    reason: str
-    paper: str = ""
+    target: str  # name of the other claim, or an equation with all claims about it
+    reason: str  # what is taken, in words
+    paper: str = ""  # where the target is; empty: in the same paper
 
 
 @dataclass(frozen=True)
 class Conventions:
-    """The convention under which the points of a claim are computed, and the others possible.
+    """The convention under which the points of a claim are computed, and the others possible."""
 
-    Args:
-        assumed: The assumptions in words.
-        points: The points under each convention, by the convention in words.
-    """
-
-    assumed: str
+    assumed: str  # the assumptions in words
+    # the points under each convention, by the convention in words
     points: Mapping[str, Callable[[Any], Iterable[Point]]]
 
 
 @dataclass(frozen=True)
 class Accusation:
-    """Remarks that fairness demands of a claim that calls a formula of public code wrong.
+    """Remarks that fairness demands of a claim that calls a formula of public code wrong."""
 
-    Args:
-        reached: Through which entry point of the program it is reached, or why it is not.
-        meant: In which limit or convention it is meant.
-        changes: What changes in a published result.
-        noted: Why it does not count; empty if it does. See
-            :mod:`symderiv_ledger.papers.accusations`.
-    """
-
-    reached: str
-    meant: str
-    changes: str
-    noted: str = ""
+    reached: str  # through which entry point of the program it is reached, or why it is not
+    meant: str  # in which limit or convention it is meant
+    changes: str  # what changes in a published result
+    noted: str = ""  # why it does not count; empty if it does
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One checked statement of a paper.
+    """One checked statement of a paper."""
 
-    Args:
-        equation: As printed, e.g. ``"18"``, ``"S41"``; unnumbered ones as ``"after 40"``.
-        statement: The meaning of the print, in the language of
-            :mod:`symderiv_ledger.claims.statement`; empty if there is nothing that can be computed.
-        points: A function that takes the arithmetic and returns the points. Their values come from
-            the engine or from first principles, never from the paper.
-        rule: The rule that decides at the points.
-        ranges: Free indices, e.g. ``"i = 1..K, n = 1..M"``.
-        part: Which of several formulas under one number, e.g. ``"Q"``.
-        printed: The display this claim is about, counted from 0 among those under the number.
-        regime: The regime in which the print says that it holds, and in which it was tried, in
-            words.
-        corrected: The right statement, where the printed one fails.
-        note: What is wrong with the print and what is true instead, in words.
-        given: The statement that a step of a chain takes as given.
-        definition: The print defines something; a statement, if any, says that the engine's own
-            quantity is the same.
-        not_checkable: Why nothing can be computed.
-        symmetric: Names whose two indices may be exchanged, for proofs that mutants are equivalent.
-        equal: Names that have the same value wherever the claim is meant, e.g. ``("K", "M")``.
-        diagonal: Names of matrices that are diagonal, for the same proofs.
-        thorough: The claim needs minutes (simulations); tried with ``--thorough`` only.
-        reading: ``"printed"`` or ``"reconstructed"``; empty: that of the equation's print.
-        where: What names of the statement stand for that the paper does not print, in words.
-        in_words: The paper says it in words: if it fails it is false, however little is to be
-            changed in the statement.
-        rests_on: What its true values come from where that is not the engine: a definition, first
-            principles with the method named, data. ``tests/foundations`` finds which claims do not
-            rest on the engine; these must say what they rest on.
-        uses: Other claims that this one takes something from; ``claim_graph`` finds them.
-        tried_at: Where the points come from, as text: a function of the paper's package in full,
-            ``"package.module.name(count=3)"``, or the keys of a reference. Empty if there are none.
-        accusation: The accusation of a claim that corrects public code; None of any other.
-        conventions: Where the points are those of one convention of several; tried where the print
-            fails without a correction.
-    """
-
-    equation: str
-    statement: str = ""
+    equation: str  # as printed, e.g. ``"18"``, ``"S41"``; unnumbered ones as ``"after 40"``
+    statement: str = ""  # the meaning of the print; empty if there is nothing that can be computed
+    # A function that takes the arithmetic and returns the points. Their values come from the engine
+    # or from first principles, never from the paper.
     points: Callable[[Any], Iterable[Point]] | None = None
-    rule: ComparisonRule | None = None
-    ranges: str = ""
-    part: str = ""
+    rule: ComparisonRule | None = None  # the rule that decides at the points
+    ranges: str = ""  # free indices, e.g. ``"i = 1..K, n = 1..M"``
+    part: str = ""  # which of several formulas under one number, e.g. ``"Q"``
+    # the display this claim is about, counted from 0 among those under the number
     printed: int | None = None
-    regime: str = ""
-    corrected: str = ""
-    note: str = ""
-    given: str = ""
+    regime: str = ""  # where the print says that it holds, and where it was tried, in words
+    corrected: str = ""  # the right statement, where the printed one fails
+    note: str = ""  # what is wrong with the print and what is true instead, in words
+    given: str = ""  # the statement that a step of a chain takes as given
+    # the print defines something; a statement, if any, says that the engine's own quantity is the
+    # same
     definition: bool = False
-    not_checkable: str = ""
+    not_checkable: str = ""  # why nothing can be computed
+    # names whose two indices may be exchanged, pairs of names with one value (K and M), and
+    # diagonal matrices, for proofs that mutants are equivalent
     symmetric: tuple[str, ...] = ()
     equal: tuple[tuple[str, str], ...] = ()
     diagonal: tuple[str, ...] = ()
-    thorough: bool = False
-    reading: str = ""
-    where: str = ""
+    thorough: bool = False  # the claim needs minutes (simulations); tried with ``--thorough`` only
+    reading: str = ""  # ``"printed"`` or ``"reconstructed"``; empty: that of the equation's print
+    where: str = ""  # what names of the statement stand for that the paper does not print, in words
+    # the paper says it in words: if it fails it is false, however little is to be changed in the
+    # statement
     in_words: bool = False
+    # what its true values come from where that is not the engine: a definition, first principles
+    # with the method named, data. ``tests/foundations`` finds which claims do not rest on the
+    # engine; these must say what they rest on.
     rests_on: str = ""
+    # other claims that this one takes something from; ``claim_graph`` finds them
     uses: tuple[Use, ...] = ()
+    # where the points come from, as text: ``"package.module.name(count=3)"``, or the keys of a
+    # reference; empty if there are none
     tried_at: str = ""
-    accusation: Accusation | None = None
+    accusation: Accusation | None = None  # that of a claim that corrects public code
+    # where the points are those of one convention of several; tried where the print fails without a
+    # correction
     conventions: Conventions | None = None
 
     @property
@@ -227,21 +159,13 @@ class Claim:
 
 @dataclass(frozen=True)
 class Code:
-    """The place of a formula in public code.
+    """The place of a formula in public code."""
 
-    Args:
-        repository: Owner and name.
-        commit: The commit in full.
-        licence: The licence of the repository, ``"none stated"`` where it names none.
-        file: Path in the repository.
-        lines: Which lines, e.g. ``"88-104"``, or which ``"cell 4"`` of a notebook.
-    """
-
-    repository: str
-    commit: str
-    licence: str
-    file: str = ""
-    lines: str = ""
+    repository: str  # owner and name
+    commit: str  # the commit in full
+    licence: str  # the licence of the repository, ``"none stated"`` where it names none
+    file: str = ""  # path in the repository
+    lines: str = ""  # which lines, e.g. ``"88-104"``, or which ``"cell 4"`` of a notebook
 
     @property
     def text(self) -> str:
@@ -253,36 +177,26 @@ class Code:
 
 @dataclass(frozen=True)
 class Printed:
-    """The displays under one equation number, exactly as the paper prints them.
+    """The displays under one equation number, exactly as the paper prints them."""
 
-    Args:
-        latex: One text per display.
-        reading: ``"printed"``, or ``"reconstructed"`` where the source could not be read surely.
-        section: Where in the paper.
-        code: The place of the formula if it is public code; there is no LaTeX then, and the
-            statements of the claims say what it is.
-    """
-
-    latex: tuple[str, ...]
+    latex: tuple[str, ...]  # one text per display
+    # ``"printed"``, or ``"reconstructed"`` where the source could not be read surely
     reading: str = "printed"
-    section: str = ""
-    code: Code | None = None
+    section: str = ""  # where in the paper
+    code: Code | None = None  # the place of the formula if it is public code, which has no LaTeX
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper with its claims.
+    """A paper with its claims."""
 
-    Args:
-        name: As ``symderiv verify`` knows it.
-        title: Authors, title, year, where it appeared.
-        printed: The printed form of each equation, in the paper's order.
-        claims: All claims, in the paper's order.
-        sources: The file of each claim, by the name of the claim.
-    """
-
-    name: str
-    title: str
-    printed: Mapping[str, Printed]
-    claims: tuple[Claim, ...]
+    name: str  # as ``symderiv verify`` knows it
+    title: str  # authors, title, year, where it appeared
+    printed: Mapping[str, Printed]  # the printed form of each equation, in the paper's order
+    claims: tuple[Claim, ...]  # all claims, in the paper's order
+    # the file of each claim, by the name of the claim
     sources: Mapping[str, str] = field(default_factory=dict)
+
+    def about(self, equation: str) -> list[Claim]:
+        """Return the claims on an equation, or the one of that name."""
+        return [claim for claim in self.claims if equation in (claim.equation, claim.name)]

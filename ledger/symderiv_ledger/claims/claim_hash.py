@@ -1,19 +1,10 @@
 """The hash of a claim: whether its verdict is still one on the same claim.
 
-It is a digest of
-
-* the print: the displays that the claim is about, and whether they had to be reconstructed, or
-  where it stands in public code;
-* the claim: the statement in full, its correction, the ranges of its indices, which names are
-  symmetric, equal or diagonal, and whether it is a definition, said in words or not checkable;
-* the points: the reference with its keys, or the function with its arguments and the code that it
-  and what it uses of its own package consist of, without comments and docstrings, so that another
-  function of the same module may change;
-* the rule with its tolerances;
-* the engine's version.
-
-It changes when one of these does, and only then: names, notes, regimes and the order of claims are
-no part of it, nor are the sources of the engine between two versions.
+It is a digest of the print, the claim, the rule with its tolerances, the engine's version, and the
+points: the reference with its keys, or the function with its arguments and the code that it and
+what it uses of its own package consist of, without comments and docstrings, so that another
+function of the same module may change. Names, notes, regimes and the order of claims are no part
+of it, nor are the sources of the engine between two versions.
 """
 
 from __future__ import annotations
@@ -24,7 +15,7 @@ import io
 import json
 import tokenize
 from collections.abc import Iterator
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
@@ -35,6 +26,10 @@ from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Claim, Paper, Printed
 
 LENGTH: Final = 12
+_ENGINE: Final = ("symderiv", "symderiv_ledger", "symderiv_models")
+_DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+#: Module and name of a definition.
+_Name = tuple[str, str]
 
 
 def claim_hash(paper: Paper, claim: Claim) -> str:
@@ -51,7 +46,7 @@ def claim_hash(paper: Paper, claim: Claim) -> str:
         "kind": [claim.definition, claim.in_words, bool(claim.not_checkable)],
         "points": claim.tried_at,
         # code of a reference belongs to the engine, whose version is in the hash
-        "code": "" if not function or " = " in function else code_digest(function),
+        "code": "" if not function or " = " in function else _code_digest(function),
         # the rule of a reference follows from its keys
         "rule": [type(rule).__name__, _set_fields(rule)] if is_dataclass(rule) else [],
     }
@@ -80,7 +75,7 @@ def _set_fields(value: Any, but: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1024)
-def code_digest(function: str) -> str:
+def _code_digest(function: str) -> str:
     """Return a digest of a function's code and of all that it uses of its own package."""
     code = "".join(f"{name}\n{text}\n" for name, text in sorted(code_of(function).items()))
     return hashlib.sha256(code.encode()).hexdigest()
@@ -92,9 +87,6 @@ def code_of(function: str) -> dict[str, str]:
     Definitions are functions, classes and values of modules of the same top-level package; a
     statement of such a module that defines nothing belongs to all of its definitions.
 
-    Args:
-        function: The function in full, ``"package.module.name"``.
-
     Raises:
         InputError: The module has no source.
     """
@@ -102,46 +94,35 @@ def code_of(function: str) -> dict[str, str]:
     wanted, definitions = [(module, name)], dict[str, str]()
     while wanted:
         module, name = wanted.pop()
-        key = f"{module}.{name}"
-        if key not in definitions:
-            text, needs = _definition(module, name)
+        known = _read(module)
+        if name in known.definitions and f"{module}.{name}" not in definitions:
+            definitions[f"{module}.{name}"], needs = known.definition(name)
             wanted += needs
-            if text:
-                definitions[key] = text
     return definitions
-
-
-@lru_cache(maxsize=4096)
-def _definition(module: str, name: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the text of a name's definition in a module and the names that it needs.
-
-    Both are empty if the module has no such name.
-    """
-    read = _read(module)
-    if name not in read.definitions:
-        return "", ()
-    nodes = [read.definitions[name], *read.others]
-    needs = {need: None for node in nodes for need in read.needs(node)}
-    return "\n".join(read.text(node) for node in nodes), tuple(needs)
 
 
 @dataclass(frozen=True)
 class _Module:
-    """A module's source with what it defines at its top.
+    """A module's source with what it defines at its top."""
 
-    Args:
-        name: The module's name in full.
-        lines: Its source lines without comments.
-        definitions: The statement that defines it, by name.
-        others: Statements that define nothing.
-        imported: Module and name of what it imports from its own package, by the local name.
-    """
+    name: str  # the module's name in full
+    lines: list[str] = field(default_factory=list)  # its source lines without comments
+    # the statement that defines it, by name
+    definitions: dict[str, ast.stmt] = field(default_factory=dict)
+    others: list[ast.stmt] = field(default_factory=list)  # statements that define nothing
+    # module and name of what it imports from its own package, by the local name
+    imported: dict[str, _Name] = field(default_factory=dict)
+    # definitions as text, with what they need
+    known: dict[str, tuple[str, list[_Name]]] = field(default_factory=dict)
 
-    name: str
-    lines: list[str]
-    definitions: dict[str, ast.stmt]
-    others: list[ast.stmt]
-    imported: dict[str, tuple[str, str]]
+    def definition(self, name: str) -> tuple[str, list[_Name]]:
+        """Return the text of a name's definition and the names that it needs."""
+        if name not in self.known:
+            nodes = [self.definitions[name], *self.others]
+            text = "\n".join(self.text(node) for node in nodes)
+            needs = dict.fromkeys(need for node in nodes for need in self.needs(node))
+            self.known[name] = text, list(needs)
+        return self.known[name]
 
     def text(self, node: ast.stmt) -> str:
         """Return the lines of a statement without docstrings and empty lines.
@@ -152,16 +133,16 @@ class _Module:
         wanted = _lines(node).union(*decorators)
         names = []
         for part in ast.walk(node):
-            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if isinstance(part, _DEFINITIONS):
                 if _is_text(part.body[0]) and len(part.body) > 1:
                     wanted -= _lines(part.body[0])
-            elif isinstance(part, ast.ImportFrom) and _of_engine(part):
+            elif isinstance(part, ast.ImportFrom) and _home(part).partition(".")[0] in _ENGINE:
                 wanted -= _lines(part)
                 names += [f"{one.name} {one.asname or one.name}" for one in part.names]
         lines = (self.lines[number - 1].rstrip() for number in sorted(wanted))
         return "\n".join([*sorted(names), *(line for line in lines if line)])
 
-    def needs(self, node: ast.stmt) -> Iterator[tuple[str, str]]:
+    def needs(self, node: ast.stmt) -> Iterator[_Name]:
         """Yield module and name of everything of the package that a statement may use."""
         for part in ast.walk(node):
             if isinstance(part, ast.Name):
@@ -182,12 +163,12 @@ def _read(module: str) -> _Module:
     except (ImportError, ValueError, AttributeError):
         spec = None
     if spec is None:  # the name is that of a class, not of a module
-        return _Module(module, [], {}, [], {})
+        return _Module(module)
     if spec.origin is None or not spec.origin.endswith(".py"):
         raise InputError(f"the module {module} has no source")
     source = Path(spec.origin).read_text(encoding="utf-8")
     tree = ast.parse(source)
-    found = _Module(module, _without_comments(source), {}, [], dict(_imports(tree, module)))
+    found = _Module(module, _without_comments(source), imported=dict(_imports(tree, module)))
     for node in tree.body:
         names = list(_defined(node))
         found.definitions.update(dict.fromkeys(names, node))
@@ -196,13 +177,8 @@ def _read(module: str) -> _Module:
     return found
 
 
-def _of_engine(node: ast.ImportFrom) -> bool:
-    package = (node.module or "").partition(".")[0]
-    return not node.level and package in ("symderiv", "symderiv_ledger", "symderiv_models")
-
-
 def _defined(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(node, _DEFINITIONS):
         yield node.name
     elif isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -210,13 +186,12 @@ def _defined(node: ast.stmt) -> Iterator[str]:
             yield from (one.id for one in ast.walk(target) if isinstance(one, ast.Name))
 
 
-def _imports(tree: ast.Module, module: str) -> Iterator[tuple[str, tuple[str, str]]]:
+def _imports(tree: ast.Module, module: str) -> Iterator[tuple[str, _Name]]:
     """Yield imports from the same top-level package, wherever they stand."""
     for node in ast.walk(tree):
-        pairs: list[tuple[str, tuple[str, str]]] = []
+        pairs: list[tuple[str, _Name]] = []
         if isinstance(node, ast.ImportFrom):
-            written = "." * node.level + (node.module or "")
-            home = resolve_name(written, module.rpartition(".")[0])
+            home = resolve_name(_home(node), module.rpartition(".")[0])
             pairs = [(one.asname or one.name, (home, one.name)) for one in node.names]
         elif isinstance(node, ast.Import):
             pairs = [(one.asname, (one.name, "")) for one in node.names if one.asname]
@@ -225,14 +200,17 @@ def _imports(tree: ast.Module, module: str) -> Iterator[tuple[str, tuple[str, st
                 yield name, home_of
 
 
+def _home(node: ast.ImportFrom) -> str:
+    return "." * node.level + (node.module or "")
+
+
 def _is_text(node: ast.stmt) -> bool:
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _lines(node: ast.stmt | ast.expr) -> set[int]:
-    assert node.end_lineno is not None
-    return set(range(node.lineno, node.end_lineno + 1))
+    return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
 def _without_comments(source: str) -> list[str]:

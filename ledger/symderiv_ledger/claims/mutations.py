@@ -10,8 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Final, TypeGuard
+from typing import Final, TypeGuard
 
 from symderiv_ledger.claims.statement import (
     BINDERS,
@@ -23,194 +22,142 @@ from symderiv_ledger.claims.statement import (
     parts_of,
 )
 
-_Put = Callable[[ast.expr], None]
 #: Sizes that papers confuse.
-_SIZES: Final = {"K": ("M",), "M": ("K",), "L": ("M",), "N": ("L",)}
+_SIZES: Final = {"K": "M", "M": "K", "L": "M", "N": "L"}
 #: Functions whose first argument is doubled.
 _DOUBLED: Final = ("Sum", "Product", "Integral", "sqrt", "exp", "log", "asin", "erf")
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed statement.
+    """A changed statement."""
 
-    Args:
-        operator: One of :data:`OPERATORS`.
-        change: What was changed, e.g. ``"R[i, n] -> R[n, i]"``.
-        statement: The result.
-    """
+    operator: str  # one of :data:`OPERATORS`
+    change: str  # what was changed, e.g. ``"R[i, n] -> R[n, i]"``
+    statement: Relation  # the result
 
-    operator: str
-    change: str
-    statement: Relation
+    def __str__(self) -> str:
+        return f"{self.operator}: {self.change}"
 
 
 def mutants(statement: Relation, ranges: str = "") -> list[Mutant]:
     """Return all first-order mutants of a statement, each text once, in a fixed order.
 
-    The left side of the first relation, which names the engine's quantity, is never changed.
-
-    Args:
-        statement: The statement that is true.
-        ranges: Its free indices, which count as names of indices.
+    The left side of the first relation, which names the engine's quantity, is never changed. Each
+    of the other sides is also doubled, and taken with the other sign, as a whole.
     """
-    indices = _index_names(statement) | {free.name for free in parse_ranges(ranges)}
+    calls = [node for node in ast.walk(statement.tree) if isinstance(node, ast.Call)]
+    sums = [node for node in calls if name_of(node) in ("Sum", "Product")]
+    bound = {index.name for node in sums for index in bounds_of(node)}
+    indices = bound | {free.name for free in parse_ranges(ranges)}
     by_text: dict[str, Mutant] = {}
+
+    def keep(operator: str, change: str, node: ast.expr, new: ast.expr) -> None:
+        mutant = Relation.of_tree(copied(statement.tree, node, new))
+        if mutant.text != statement.text:
+            by_text.setdefault(mutant.text, Mutant(operator, change, mutant))
+
+    nodes = [node for side in statement.sides[1:] for node in _changeable(side)]
     for operator, changes in OPERATORS.items():
-        for position, (node, _) in enumerate(_changeable(statement.tree)):
-            for change, replacement in changes(node, indices):
-                tree = statement.copy()
-                put = _changeable(tree)[position][1]
-                put(copied(replacement))
-                mutant = Relation.of_tree(tree)
-                if mutant.text != statement.text and mutant.text not in by_text:
-                    by_text[mutant.text] = Mutant(operator, change, mutant)
-    for whole in _whole_sides(statement):
-        by_text.setdefault(whole.statement.text, whole)
+        for node in nodes:
+            for new in changes(node, indices):
+                keep(operator, f"{ast.unparse(node)} -> {ast.unparse(new)}", node, new)
+    for side in statement.sides[1:]:
+        if not (isinstance(side, ast.Constant) and side.value == 0):
+            keep("factor 2", "the whole right side: factor 2", side, _double(side))
+            negated = ast.UnaryOp(ast.USub(), side)
+            keep("flipped sign", "the whole right side: flipped sign", side, negated)
     return list(by_text.values())
 
 
-def _whole_sides(statement: Relation) -> Iterator[Mutant]:
-    """Yield each side right of the first relation doubled, and with the other sign."""
-    for number, side in enumerate(statement.sides[1:]):
-        if isinstance(side, ast.Constant) and side.value == 0:
-            continue
-        changes = {
-            "factor 2": _double(side),
-            "flipped sign": ast.UnaryOp(ast.USub(), side),
-        }
-        for operator, changed in changes.items():
-            tree = statement.copy()
-            tree.comparators[number] = copied(changed)
-            words = f"the whole right side: {operator}"
-            yield Mutant(operator, words, Relation.of_tree(tree))
-
-
-def _index_names(statement: Relation) -> set[str]:
-    """Return the names that sums and integrals of a statement bind."""
-    return {
-        name
-        for node in ast.walk(statement.tree)
-        if isinstance(node, ast.Call) and name_of(node) in ("Sum", "Product")
-        for name, _, _ in bounds_of(node)
-    }
-
-
-def _changeable(tree: ast.Compare) -> list[tuple[ast.expr, _Put]]:
-    """Return expressions right of the first relation, each with a function that replaces it.
-
-    They come in the order of a walk, without the names that sums bind.
-    """
-    places: list[tuple[ast.expr, _Put]] = []
-
-    def visit(node: ast.AST, put: _Put) -> None:
-        if isinstance(node, ast.expr) and not isinstance(node, ast.Tuple):
-            places.append((node, put))
-        if isinstance(node, ast.Call):
-            inside(node.args, name_of(node))
-        elif not isinstance(node, ast.Subscript):
-            for name, value in ast.iter_fields(node):
-                if isinstance(value, ast.AST):
-                    visit(value, partial(setattr, node, name))
-                elif isinstance(value, list):
-                    inside(value)
-
-    def inside(parts: list[Any], function: str = "") -> None:
-        for number, part in enumerate(parts):
-            if number and function in BINDERS and isinstance(part, ast.Tuple):
-                for end in (1, 2):
-                    visit(part.elts[end], partial(part.elts.__setitem__, end))
-            elif not (function == "Derivative" and number == 1):
-                visit(part, partial(parts.__setitem__, number))
-
-    inside(tree.comparators)
-    return places
-
-
-_Changes = Iterator[tuple[str, ast.expr]]
-
-
-def _says(before: ast.expr, after: ast.expr) -> tuple[str, ast.expr]:
-    return f"{ast.unparse(before)} -> {ast.unparse(after)}", after
+def _changeable(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the expressions in a node in the order of a walk, without names that sums bind."""
+    if isinstance(node, ast.expr) and not isinstance(node, ast.Tuple):
+        yield node
+    if isinstance(node, ast.Subscript):
+        return
+    parts = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.Call):
+        parts = list(node.args)
+        if name_of(node) == "Derivative":
+            del parts[1]
+        elif name_of(node) in BINDERS:
+            bounds = (parts_of(part) for part in node.args[1:])
+            parts[1:] = [end for bound in bounds for end in bound[len(bound) > 1 :]]
+    for part in parts:
+        yield from _changeable(part)
 
 
 def _double(node: ast.expr) -> ast.expr:
     return ast.BinOp(ast.Constant(2), ast.Mult(), node)
 
 
-def _flipped_sign(node: ast.expr, indices: set[str]) -> _Changes:
+def _flipped_sign(node: ast.expr, indices: set[str]) -> Iterator[ast.expr]:
+    if _is_index(node, indices):
+        return
     if _is_sum(node):
-        if _is_index(node, indices):
-            return
         other = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
-        yield _says(node, ast.BinOp(node.left, other, node.right))
-        yield _says(node, ast.BinOp(ast.UnaryOp(ast.USub(), node.left), node.op, node.right))
-    elif isinstance(node, ast.UnaryOp) and not _is_index(node, indices):
-        yield _says(node, node.operand)
+        yield ast.BinOp(node.left, other, node.right)
+        yield ast.BinOp(ast.UnaryOp(ast.USub(), node.left), node.op, node.right)
+    elif isinstance(node, ast.UnaryOp):
+        yield node.operand
 
 
-def _factor_two(node: ast.expr, indices: set[str]) -> _Changes:
+def _factor_two(node: ast.expr, indices: set[str]) -> Iterator[ast.expr]:
     """Yield doubled terms of sums and arguments of functions; factors of products stay."""
-    if _is_sum(node):
-        if _is_index(node, indices):
-            return
+    if _is_sum(node) and not _is_index(node, indices):
         if not _is_sum(node.left):
-            yield _says(node, ast.BinOp(_double(node.left), node.op, node.right))
+            yield ast.BinOp(_double(node.left), node.op, node.right)
         if not _is_sum(node.right):
-            yield _says(node, ast.BinOp(node.left, node.op, _double(node.right)))
+            yield ast.BinOp(node.left, node.op, _double(node.right))
     elif isinstance(node, ast.Call) and name_of(node) in _DOUBLED:
-        yield _says(node, ast.Call(node.func, [_double(node.args[0]), *node.args[1:]], []))
+        yield ast.Call(node.func, [_double(node.args[0]), *node.args[1:]], [])
 
 
-def _changed_index(node: ast.expr, indices: set[str]) -> _Changes:
+def _changed_index(node: ast.expr, indices: set[str]) -> Iterator[ast.expr]:
     if not isinstance(node, ast.Subscript):
         return
     parts = parts_of(node.slice)
     for number, part in enumerate(parts):
         if isinstance(part, ast.Name):
             for name in sorted(indices - {part.id}):
-                yield _says(node, _with_part(node, parts, number, ast.Name(name, ast.Load())))
+                yield _with_part(node, number, ast.Name(name, ast.Load()))
         elif _is_sum(part):
-            yield _says(node, _with_part(node, parts, number, part.left))
+            yield _with_part(node, number, part.left)
     if len(parts) == 2 and ast.unparse(parts[0]) != ast.unparse(parts[1]):
         both = ast.Tuple([parts[1], parts[0]], ast.Load())
-        yield _says(node, ast.Subscript(node.value, both, ast.Load()))
+        yield ast.Subscript(node.value, both, ast.Load())
 
 
-def _shifted_index(node: ast.expr, _: set[str]) -> _Changes:
-    if not isinstance(node, ast.Subscript):
-        return
-    parts = parts_of(node.slice)
-    for number, part in enumerate(parts):
-        shifted = ast.BinOp(part, ast.Add(), ast.Constant(1))
-        yield _says(node, _with_part(node, parts, number, shifted))
+def _shifted_index(node: ast.expr, _: set[str]) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Subscript):
+        for number, part in enumerate(parts_of(node.slice)):
+            yield _with_part(node, number, ast.BinOp(part, ast.Add(), ast.Constant(1)))
 
 
-def _with_part(
-    node: ast.Subscript, parts: list[ast.expr], number: int, part: ast.expr
-) -> ast.Subscript:
-    new = [*parts[:number], part, *parts[number + 1 :]]
-    inside = new[0] if len(new) == 1 else ast.Tuple(new, ast.Load())
+def _with_part(node: ast.Subscript, number: int, part: ast.expr) -> ast.Subscript:
+    parts = list(parts_of(node.slice))
+    parts[number] = part
+    inside = part if len(parts) == 1 else ast.Tuple(parts, ast.Load())
     return ast.Subscript(node.value, inside, ast.Load())
 
 
-def _other_size(node: ast.expr, _: set[str]) -> _Changes:
-    if isinstance(node, ast.Name):
-        for other in _SIZES.get(node.id, ()):
-            yield _says(node, ast.Name(other, ast.Load()))
+def _other_size(node: ast.expr, _: set[str]) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Name) and node.id in _SIZES:
+        yield ast.Name(_SIZES[node.id], ast.Load())
 
 
-def _next_number(node: ast.expr, _: set[str]) -> _Changes:
+def _next_number(node: ast.expr, _: set[str]) -> Iterator[ast.expr]:
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        yield _says(node, ast.Constant(node.value + 1))
+        yield ast.Constant(node.value + 1)
 
 
-def _matrix_order(node: ast.expr, _: set[str]) -> _Changes:
+def _matrix_order(node: ast.expr, _: set[str]) -> Iterator[ast.expr]:
     """Yield a product with exchanged factors, or a matrix without its transpose or inverse."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        yield _says(node, ast.BinOp(node.right, ast.MatMult(), node.left))
+        yield ast.BinOp(node.right, ast.MatMult(), node.left)
     elif isinstance(node, ast.Call) and name_of(node) in ("transpose", "inverse"):
-        yield _says(node, node.args[0])
+        yield node.args[0]
 
 
 def _is_sum(node: ast.AST) -> TypeGuard[ast.BinOp]:
@@ -223,10 +170,8 @@ def _is_index(node: ast.expr, indices: set[str]) -> bool:
     return bool(names) and names <= indices
 
 
-_Operator = Callable[[ast.expr, set[str]], _Changes]
-
 #: The operators by name, in the order in which they are applied.
-OPERATORS: Final[dict[str, _Operator]] = {
+OPERATORS: Final[dict[str, Callable[[ast.expr, set[str]], Iterator[ast.expr]]]] = {
     "flipped sign": _flipped_sign,
     "factor 2": _factor_two,
     "changed index": _changed_index,

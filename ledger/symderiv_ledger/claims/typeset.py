@@ -15,9 +15,7 @@ _GREEK: Final = re.compile(
 )
 _FUNCTIONS: Final = {
     **{name: f"\\{name}" for name in ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "det")},
-    "asin": r"\arcsin",
-    "acos": r"\arccos",
-    "atan": r"\arctan",
+    **{name: f"\\arc{name[1:]}" for name in ("asin", "acos", "atan")},
     "log": r"\ln",
     "Max": r"\max",
     "Min": r"\min",
@@ -32,11 +30,7 @@ _RELATIONS: Final = {
     ast.Gt: ">",
     ast.GtE: r"\ge",
 }
-_AROUND: Final = {
-    "sqrt": r"\sqrt{%s}",
-    "abs": r"\left|%s\right|",
-    "delta": r"\delta_{%s}",
-}
+_AROUND: Final = {"sqrt": r"\sqrt{%s}", "abs": r"\left|%s\right|", "delta": r"\delta_{%s}"}
 _ABOVE: Final = {"transpose": "T", "inverse": "{-1}"}
 _ACCENTS: Final = {"tilde": r"\tilde", "hat": r"\hat", "bar": r"\bar"}
 # operators that bind more tightly have larger numbers
@@ -45,33 +39,32 @@ _SUM, _PRODUCT, _POWER, _ATOM = 1, 2, 3, 4
 
 def statement_latex(statement: Relation) -> str:
     """Return a statement with its relations as LaTeX."""
-    return expression_latex(statement.tree)
+    return _text(statement.tree)
 
 
-def expression_latex(node: ast.AST) -> str:
-    """Return an expression of the statement language as LaTeX."""
+def _text(node: ast.AST) -> str:
     return _latex(node)[0]
 
 
 def _latex(node: ast.AST) -> tuple[str, int]:
-    if isinstance(node, ast.Constant):
-        return str(node.value), _ATOM
-    if isinstance(node, ast.Name):
-        return _name(node.id), _ATOM
-    if isinstance(node, ast.UnaryOp):
-        sign = "-" if isinstance(node.op, ast.USub) else "+"
-        return sign + _within(node.operand, _PRODUCT), _SUM
-    if isinstance(node, ast.BinOp):
-        return _binary(node)
-    if isinstance(node, ast.Subscript):
-        return _entry(name_of(node), node.slice), _ATOM
-    if isinstance(node, ast.Call):
-        return _call(node)
-    if isinstance(node, ast.Compare):
-        pieces = [expression_latex(node.left)]
-        for relation, side in zip(node.ops, node.comparators, strict=True):
-            pieces += [_RELATIONS[type(relation)], expression_latex(side)]
-        return " ".join(pieces), 0
+    """Return a part of a statement, and how tightly it binds."""
+    match node:
+        case ast.Constant(value=value):
+            return str(value), _ATOM
+        case ast.Name(id=name):
+            return _name(name), _ATOM
+        case ast.UnaryOp(op=op, operand=operand):
+            return ("-" if isinstance(op, ast.USub) else "+") + _within(operand, _PRODUCT), _SUM
+        case ast.BinOp():
+            return _binary(node)
+        case ast.Subscript(slice=index):
+            return _entry(name_of(node), index), _ATOM
+        case ast.Call(args=arguments):
+            return _call(name_of(node), node, arguments)
+        case ast.Compare(left=left, ops=ops, comparators=sides):
+            pairs = zip(ops, sides, strict=True)
+            pieces = [f"{_RELATIONS[type(op)]} {_text(side)}" for op, side in pairs]
+            return " ".join([_text(left), *pieces]), 0
     return rf"\text{{{ast.unparse(node)}}}", _ATOM
 
 
@@ -81,20 +74,17 @@ def _within(node: ast.AST, level: int) -> str:
 
 
 def _binary(node: ast.BinOp) -> tuple[str, int]:
-    if isinstance(node.op, ast.Div):
-        top, bottom = expression_latex(node.left), expression_latex(node.right)
-        return rf"\frac{{{top}}}{{{bottom}}}", _POWER
-    if isinstance(node.op, ast.Pow):
-        base, level = _latex(node.left)
-        base = base if level >= _ATOM else rf"\left({base}\right)"
-        return f"{{{base}}}^{{{expression_latex(node.right)}}}", _POWER
-    if isinstance(node.op, ast.Add | ast.Sub):
-        sign = "+" if isinstance(node.op, ast.Add) else "-"
-        right = _within(node.right, _SUM if sign == "+" else _PRODUCT)
-        return f"{_within(node.left, _SUM)} {sign} {right}", _SUM
+    match node.op:
+        case ast.Div():
+            return rf"\frac{{{_text(node.left)}}}{{{_text(node.right)}}}", _POWER
+        case ast.Pow():
+            return f"{{{_within(node.left, _ATOM)}}}^{{{_text(node.right)}}}", _POWER
+        case ast.Add():
+            return f"{_within(node.left, _SUM)} + {_within(node.right, _SUM)}", _SUM
+        case ast.Sub():
+            return f"{_within(node.left, _SUM)} - {_within(node.right, _PRODUCT)}", _SUM
     # a sign in front of a product needs no brackets
-    first = isinstance(node.left, ast.UnaryOp)
-    left = expression_latex(node.left) if first else _within(node.left, _PRODUCT)
+    left = _within(node.left, 0 if isinstance(node.left, ast.UnaryOp) else _PRODUCT)
     right = _within(node.right, _PRODUCT)
     between = r" \cdot " if re.match(r"\d|\\frac\{\d", right) else r"\, "
     return f"{left}{between}{right}", _PRODUCT
@@ -125,57 +115,56 @@ def _letter(text: str) -> str:
 
 
 def _entry(name: str, index: ast.expr) -> str:
-    letter, shown = _name(name), ",".join(map(expression_latex, parts_of(index)))
+    letter, shown = _name(name), ",".join(map(_text, parts_of(index)))
     return rf"{letter}\left[{shown}\right]" if "_" in letter else f"{{{letter}}}_{{{shown}}}"
 
 
-def _call(node: ast.Call) -> tuple[str, int]:
-    name = name_of(node)
-    if name in ("Sum", "Product"):
-        return _big(r"\sum" if name == "Sum" else r"\prod", node), _PRODUCT
-    if name == "Integral":
-        text = _within(node.args[0], _PRODUCT)
-        for bound, *ends in bounds_of(node):
-            first, last = map(expression_latex, ends)
-            text = rf"\int_{{{first}}}^{{{last}}} {text}\, d{_name(bound)}"
-        return text, _PRODUCT
+def _call(name: str, node: ast.Call, arguments: Sequence[ast.expr]) -> tuple[str, int]:
+    first = arguments[0] if arguments else node
+    if name in ("Sum", "Product", "Integral"):
+        return _bound(name, node), _PRODUCT
     if name == "Derivative":
-        order = f"^{expression_latex(node.args[2])}" if len(node.args) > 2 else ""
-        variable = expression_latex(node.args[1])
-        return rf"\frac{{d{order}}}{{d{variable}{order}}} {_within(node.args[0], _PRODUCT)}", 2
+        order = f"^{_text(arguments[2])}" if len(arguments) > 2 else ""
+        variable = _text(arguments[1])
+        fraction = rf"\frac{{d{order}}}{{d{variable}{order}}}"
+        return f"{fraction} {_within(first, _PRODUCT)}", _PRODUCT
     if name == "If":
-        condition, yes, no = (expression_latex(part) for part in node.args)
+        condition, yes, no = map(_text, arguments)
         cases = rf"{yes} & {condition} \\ {no} & \text{{else}}"
         return rf"\begin{{cases}} {cases} \end{{cases}}", _ATOM
     if name in ("Matrix", "Vector"):
-        return _matrix(name, node.args), _ATOM
-    arguments = ", ".join(expression_latex(argument) for argument in node.args)
-    if name in _AROUND:
-        return _AROUND[name] % arguments, _ATOM
+        return _matrix(name, arguments), _ATOM
     if name in _ABOVE:
-        return f"{{{_within(node.args[0], _ATOM)}}}^{_ABOVE[name]}", _POWER
+        return f"{{{_within(first, _ATOM)}}}^{_ABOVE[name]}", _POWER
     if name == "kron":
         # bound as weakly as a sum: as a factor it needs brackets
-        return r" \otimes ".join(_within(part, _ATOM) for part in node.args), _SUM
-    shown = _FUNCTIONS.get(name, _name(name))
-    return rf"{shown}\left({arguments}\right)", _ATOM
+        return r" \otimes ".join(_within(part, _ATOM) for part in arguments), _SUM
+    shown = ", ".join(map(_text, arguments))
+    if name in _AROUND:
+        return _AROUND[name] % shown, _ATOM
+    return rf"{_FUNCTIONS.get(name, _name(name))}\left({shown}\right)", _ATOM
 
 
 def _matrix(name: str, arguments: Sequence[ast.expr]) -> str:
     columns, entries = 1, arguments
     if name == "Matrix" and len(arguments) > 2 and isinstance(arguments[1], ast.Constant):
         columns, entries = int(str(arguments[1].value)), arguments[2:]
-    shown = [expression_latex(entry) for entry in entries]
+    shown = [_text(entry) for entry in entries]
     rows = [" & ".join(shown[k : k + columns]) for k in range(0, len(shown), max(columns, 1))]
     return r"\begin{pmatrix} " + r" \\ ".join(rows) + r" \end{pmatrix}"
 
 
-def _big(symbol: str, node: ast.Call) -> str:
+def _bound(kind: str, node: ast.Call) -> str:
+    """Return a sum, product or integral; conditions stand below the innermost sign."""
     text = _within(node.args[0], _PRODUCT)
-    conditions = [expression_latex(part) for part in node.args[1:] if isinstance(part, ast.Compare)]
-    for name, *ends in reversed(bounds_of(node)):
-        first, last = map(expression_latex, ends)
-        below = ",\\ ".join([f"{_name(name)}={first}", *conditions])
-        text = rf"{symbol}_{{{below}}}^{{{last}}} {text}"
+    if kind == "Integral":
+        for name, first, last in bounds_of(node):
+            text = rf"\int_{{{_text(first)}}}^{{{_text(last)}}} {text}\, d{_name(name)}"
+        return text
+    symbol = r"\sum" if kind == "Sum" else r"\prod"
+    conditions = [_text(part) for part in node.args[1:] if isinstance(part, ast.Compare)]
+    for name, first, last in reversed(bounds_of(node)):
+        below = ",\\ ".join([f"{_name(name)}={_text(first)}", *conditions])
+        text = rf"{symbol}_{{{below}}}^{{{_text(last)}}} {text}"
         conditions = []
     return text

@@ -6,9 +6,8 @@ rounding) and then enclosed in balls much narrower than the tolerance: that two 
 more than that, or do not, is proved. A function that has no ball is evaluated to many digits, and
 the check says so. The symbolic attempt is evidence beside it.
 
-An expectation without a closed form is at each covariance a number with a proved bound: two
-intervals without a common number refute the formula. Where they always meet, it holds to the digits
-in which both are then known to agree, and no further: the digits are part of the verdict. A wrong
+An expectation without a closed form is at each covariance a number with a proved bound. Where it
+always meets the formula, this holds to the digits in which both are then known to agree. A wrong
 formula is tried with small changes, the misprints that occur most often.
 """
 
@@ -24,40 +23,32 @@ import sympy as sp
 
 from symderiv.foundation.errors import SymderivError, ToleranceError
 from symderiv.gaussian import DerivedExpectation
+from symderiv.gaussian.forms.surds import AlgebraFrame, tidy
 from symderiv_ledger.formulas.formula_sides import FormulaComparison, Sides
-from symderiv_ledger.formulas.identity import is_identity
 from symderiv_ledger.formulas.points import CovariancePoint
 
 #: Fewer points than this inside the cone decide nothing.
 LEAST_POINTS: Final = 3
+#: Most operations in a difference that is simplified: factoring a larger one could take long.
+MAX_OPERATIONS: Final = 500
 
 
 @dataclass(frozen=True)
 class Check:
-    """The outcome of comparing a formula with an expectation.
+    """The outcome of comparing a formula with an expectation."""
 
-    Args:
-        formula: The formula.
-        expectation: The engine's own, with its closed form in ``value``; None if it has none.
-        comparisons: All points at which both sides were computed, in order.
-        skipped: Points at which the expectation does not exist, with the engine's reason.
-        identical: Whether the difference was simplified to zero symbolically.
-        suggestion: A small change that makes a wrong formula right; empty if none was found.
-        digits: To how many digits both sides agree wherever the formula is right; None if it was
-            compared with exact numbers only, such as zeros.
-        method: How the values were computed.
-        evaluated: Digits with which sides that have no ball were evaluated; None if all values are
-            enclosed.
-    """
-
-    formula: sp.Expr
-    expectation: DerivedExpectation | None
+    expectation: DerivedExpectation | None  # None if it has no closed form
+    # all points at which both sides were computed, in order
     comparisons: tuple[FormulaComparison, ...]
+    # points at which the expectation does not exist, with the engine's reason
     skipped: tuple[tuple[CovariancePoint, str], ...]
-    identical: bool
-    suggestion: str = ""
+    identical: bool  # whether the difference was simplified to zero symbolically
+    suggestion: str = ""  # a small change that makes a wrong formula right; empty if none was found
+    # to how many digits both sides agree wherever the formula is right; None if it was compared
+    # with exact numbers only, such as zeros
     digits: int | None = None
-    method: str = "closed form"
+    method: str = "closed form"  # how the values were computed
+    # digits with which sides that have no ball were evaluated; None if all values are enclosed
     evaluated: int | None = None
 
     @property
@@ -120,7 +111,6 @@ def check_formula(sides: Sides, *, suggest: bool = True) -> Check:
         )
     sides.confirm(inside)
     check = Check(
-        formula,
         sides.symbolic,
         tuple(comparisons),
         tuple(skipped),
@@ -135,25 +125,39 @@ def check_formula(sides: Sides, *, suggest: bool = True) -> Check:
     return replace(check, suggestion=suggestion)
 
 
+def is_identity(left: sp.Expr, right: sp.Expr) -> bool:
+    """Return True if the difference is found to vanish; False proves nothing.
+
+    Factors under roots are taken as positive, as they are inside the cone of covariances; so a
+    success is evidence, to which numbers are added.
+    """
+    difference = left - right
+    if difference == 0 or difference.count_ops() > MAX_OPERATIONS:
+        return bool(difference == 0)
+    # without sample points, no factor is seen to be negative
+    frame = AlgebraFrame(tuple(sorted(difference.free_symbols, key=str)), ())
+    try:
+        return bool(tidy(difference, frame) == 0)
+    except (sp.PolynomialError, NotImplementedError, ValueError, RecursionError):
+        return False
+
+
 MAX_MUTANTS: Final = 500
 
 
 def repaired(formula: sp.Expr, agrees: Callable[[sp.Expr], bool], ratio: Any) -> str:
     """Return a sentence that says how a wrong formula becomes right, or an empty one.
 
-    Args:
-        formula: The wrong formula.
-        agrees: Tells whether a changed formula is right.
-        ratio: Formula over expectation if that is one number, else None.
+    ``agrees`` tells whether a changed formula is right; ``ratio`` is formula over expectation if
+    that is one number, else None.
     """
     if ratio is not None:
         factor = _recognised(ratio)
-        if factor == 1:
-            # the ratio is not 1, but too close to 1 to be recognised as another number
-            return f"the formula is {mpmath.nstr(ratio, 20)} times the expectation"
         if factor == -1:
             return "the sign of the whole is wrong"
-        return f"the formula is {factor} times the expectation"
+        # a ratio recognised as 1 is not 1, but too close to 1 to be another simple number
+        shown = mpmath.nstr(ratio, 20) if factor == 1 else factor
+        return f"the formula is {shown} times the expectation"
     for what, mutant in itertools.islice(_mutants(formula), MAX_MUTANTS):
         if agrees(mutant):
             return f"it holds with {what}"
@@ -176,7 +180,7 @@ def _mutants(formula: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
     pieces = dict.fromkeys(e for e in sp.preorder_traversal(formula) if e.args)
     symbols = sorted(formula.free_symbols, key=lambda s: s.name)
     for piece in pieces:
-        for what, other in itertools.chain(_signs(piece), _powers(piece)):
+        for what, other in _signs_and_powers(piece):
             yield what, formula.xreplace({piece: other})
     for a, b in itertools.combinations(symbols, 2):
         yield f"{a} and {b} exchanged", formula.xreplace({a: b, b: a})
@@ -185,25 +189,22 @@ def _mutants(formula: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
             yield what, formula.xreplace({piece: other})
 
 
-def _signs(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
+def _signs_and_powers(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
+    """Yield flipped signs, squares and roots added or left out, and factors exchanged with their
+    inverses.
+    """
+    parts = [(part, piece.args[:i] + piece.args[i + 1 :]) for i, part in enumerate(piece.args)]
     if piece.is_Add:
-        for i, term in enumerate(piece.args):
-            others = piece.args[:i] + piece.args[i + 1 :]
-            yield f"the sign of {term} flipped", sp.Add(*others, -term)
-
-
-def _powers(piece: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
-    """Yield squares and roots added or left out, and factors exchanged with their inverses."""
+        for part, rest in parts:
+            yield f"the sign of {part} flipped", sp.Add(*rest, -part)
     if piece.is_Pow:
         base, exponent = piece.args
         for power in (2 * exponent, exponent / 2, -exponent):
             yield f"{base**power} for {piece}", base**power
     if piece.is_Mul or piece.is_Add:
-        for i, part in enumerate(piece.args):
-            if part.is_Symbol or part.is_Add:
-                rest = (*piece.args[:i], *piece.args[i + 1 :])
-                for power in (2, sp.S.Half, -1):
-                    yield f"{part**power} for {part} in {piece}", piece.func(part**power, *rest)
+        for part, rest in parts:
+            for power in (2, sp.S.Half, -1) if part.is_Symbol or part.is_Add else ():
+                yield f"{part**power} for {part} in {piece}", piece.func(part**power, *rest)
 
 
 def _indices(piece: sp.Expr, symbols: list[sp.Symbol]) -> Iterator[tuple[str, sp.Expr]]:

@@ -21,32 +21,28 @@ def places(one: ast.AST, other: ast.AST) -> Iterator[_Difference]:
     if ast.unparse(one) == ast.unparse(other):
         return
     if _is_sum(one) or _is_sum(other):
-        yield from _unmatched(list(_terms(one)), list(_terms(other)))
+        yield from _unmatched(*(list(_joined(side, (ast.Add, ast.Sub))) for side in (one, other)))
     elif _is_reordered(one, other):
         yield (f"order of factors in {ast.unparse(one)}", ""), 1
     elif _is_product(one) or _is_product(other):
-        yield from _unmatched(list(_factors(one)), list(_factors(other)))
+        yield from _unmatched(*(list(_joined(side, (ast.Mult, ast.Div))) for side in (one, other)))
     else:
-        yield from _inside(one, other)
-
-
-def _inside(one: ast.AST, other: ast.AST) -> Iterator[_Difference]:
-    mine, others = list(_parts(one)), list(_parts(other))
-    if type(one) is not type(other) or len(mine) != len(others) or _head(one) != _head(other):
-        yield (ast.unparse(one), ast.unparse(other)), max(_size(one), _size(other))
-        return
-    for left, right in zip(mine, others, strict=True):
-        yield from places(left, right)
+        mine, others = list(_parts(one)), list(_parts(other))
+        if type(one) is type(other) and len(mine) == len(others) and _head(one) == _head(other):
+            for left, right in zip(mine, others, strict=True):
+                yield from places(left, right)
+        else:
+            yield (ast.unparse(one), ast.unparse(other)), max(_size(one), _size(other))
 
 
 def _unmatched(mine: list[_Entry], others: list[_Entry]) -> Iterator[_Difference]:
     for sign in (1, -1):
         for entry in list(mine):
             text = ast.unparse(entry[1])
-            twin = next((o for o in others if _key(o) == (sign * entry[0], text)), None)
-            if twin is not None:
+            keys = [(power, ast.unparse(other)) for power, other in others]
+            if (sign * entry[0], text) in keys:
                 mine.remove(entry)
-                others.remove(twin)
+                del others[keys.index((sign * entry[0], text))]
                 if sign < 0:
                     yield (f"sign or place of {text}", ""), 1
     for differences in _closest_pairs(mine, others):
@@ -66,7 +62,11 @@ def _closest_pairs(mine: list[_Entry], others: list[_Entry]) -> list[list[_Diffe
         return []
     from scipy.optimize import linear_sum_assignment  # importing it takes half a second
 
-    table = [[_pair(one, other) for other in others] for one in mine]
+    def pair(one: _Entry, other: _Entry) -> list[_Difference]:
+        sign: list[_Difference] = [] if one[0] == other[0] else [(("sign", "sign"), 1)]
+        return sign + list(places(one[1], other[1]))
+
+    table = [[pair(one, other) for other in others] for one in mine]
     costs = [[sum(size for _, size in differences) for differences in row] for row in table]
     rows, columns = linear_sum_assignment(costs)
     differences = [table[i][j] for i, j in zip(rows, columns, strict=True)]
@@ -75,61 +75,37 @@ def _closest_pairs(mine: list[_Entry], others: list[_Entry]) -> list[list[_Diffe
     return differences
 
 
-def _pair(one: _Entry, other: _Entry) -> list[_Difference]:
-    sign: list[_Difference] = [] if one[0] == other[0] else [(("sign", "sign"), 1)]
-    return sign + list(places(one[1], other[1]))
-
-
-def _key(entry: _Entry) -> tuple[int, str]:
-    return entry[0], ast.unparse(entry[1])
-
-
 def _is_sum(node: ast.AST) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
 def _is_product(node: ast.AST) -> bool:
-    if isinstance(node, ast.UnaryOp):
-        return True
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div)
+    product = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div)
+    return product or isinstance(node, ast.UnaryOp)
 
 
 def _is_reordered(one: ast.AST, other: ast.AST) -> bool:
     """Return whether two products have the same matrices in another order."""
-    mine, others = (sorted(map(ast.unparse, _matrices(side))) for side in (one, other))
+    parts = ([part for _, part in _joined(side, (ast.MatMult,))] for side in (one, other))
+    mine, others = (sorted(map(ast.unparse, side)) for side in parts)
     return len(mine) > 1 and mine == others
 
 
-def _matrices(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        yield from _matrices(node.left)
-        yield from _matrices(node.right)
-    else:
-        yield node
-
-
-def _terms(node: ast.AST, sign: int = 1) -> Iterator[_Entry]:
-    return _joined(node, (ast.Add, ast.Sub), sign)
-
-
-def _factors(node: ast.AST, power: int = 1) -> Iterator[_Entry]:
-    return _joined(node, (ast.Mult, ast.Div), power)
-
-
-def _joined(node: ast.AST, operators: tuple[type, type], power: int) -> Iterator[_Entry]:
+def _joined(node: ast.AST, operators: tuple[type, ...], power: int = 1) -> Iterator[_Entry]:
     """Yield terms (factors), with -1 for those that are subtracted (divided by)."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, operators):
-        yield from _joined(node.left, operators, power)
-        inverse = isinstance(node.op, operators[1])
-        yield from _joined(node.right, operators, -power if inverse else power)
-    elif isinstance(node, ast.UnaryOp):
-        if isinstance(node.op, ast.USub) and ast.Mult in operators:
-            yield 1, ast.Constant(-1)
-        elif isinstance(node.op, ast.USub):
-            power = -power
-        yield from _joined(node.operand, operators, power)
-    else:
-        yield power, node
+    match node:
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, operators):
+            yield from _joined(left, operators, power)
+            inverse = isinstance(op, ast.Sub | ast.Div)
+            yield from _joined(right, operators, -power if inverse else power)
+        case ast.UnaryOp(op=op, operand=operand) if ast.MatMult not in operators:
+            if isinstance(op, ast.USub) and ast.Mult in operators:
+                yield 1, ast.Constant(-1)
+            elif isinstance(op, ast.USub):
+                power = -power
+            yield from _joined(operand, operators, power)
+        case _:
+            yield power, node
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
@@ -137,16 +113,16 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
     return (child for child in ast.iter_child_nodes(node) if not isinstance(child, skipped))
 
 
-def _head(node: ast.AST) -> tuple[Any, ...]:
-    if isinstance(node, ast.Name):
-        return (node.id,)
-    if isinstance(node, ast.Constant):
-        return (node.value,)
-    if isinstance(node, ast.BinOp):
-        return (type(node.op),)
-    if isinstance(node, ast.Compare):
-        return tuple(type(op) for op in node.ops)
-    return ()
+def _head(node: ast.AST) -> Any:
+    """Return what a node is beside its parts: a name, a number, operators."""
+    match node:
+        case ast.Name(id=head) | ast.Constant(value=head):
+            return head
+        case ast.BinOp(op=op):
+            return type(op)
+        case ast.Compare(ops=ops):
+            return [type(op) for op in ops]
+    return None
 
 
 def _size(node: ast.AST) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -27,12 +27,10 @@ _MORE_BITS: Final = (40, 400, 4000)
 
 @dataclass(frozen=True)
 class RoundedValue:
-    """A number and whether its digits are proved.
+    """A complex number of mpmath, rounded to the digits asked for, and whether these are proved.
 
-    Args:
-        value: An mpmath complex number, rounded to the digits asked for.
-        enclosed: A ball of relative (around zero absolute) radius 10^(5 - digits) around it
-            contains the exact value.
+    If it is enclosed, a ball of relative (around zero absolute) radius 10^(5 - digits) around it
+    contains the exact value.
     """
 
     value: Any
@@ -50,11 +48,12 @@ def evaluated(
         return None
     for more in _MORE_BITS:
         try:
-            ball = complex_ball(exact, int(_BITS_PER_DIGIT * digits) + more, integrals)
+            ball = acb(complex_ball(exact, int(_BITS_PER_DIGIT * digits) + more, integrals))
         except (NotYetError, ToleranceError, ZeroDivisionError):
             break
         if ball.is_finite() and _is_narrow(ball, digits):
-            return RoundedValue(_rounded(_parts(ball), digits), enclosed=True)
+            parts = [part.mid().man_exp() for part in (ball.real, ball.imag)]
+            return RoundedValue(_rounded(parts, digits), enclosed=True)
     value = measured(exact, digits)
     return None if value is None else RoundedValue(value, enclosed=False)
 
@@ -69,39 +68,32 @@ def measured(exact: sp.Expr, digits: int) -> Any:
     value = sp.N(exact, digits, maxn=20 * digits)
     if not value.is_number or value.has(*UNDEFINED) or value.has(sp.Function):
         return None
-    parts = [sp.Float(part, digits)._mpf_ for part in value.as_real_imag()]
-    return _rounded([((-1) ** sign * int(man), int(exp)) for sign, man, exp, _ in parts], digits)
+    floats = (sp.Float(part, digits)._mpf_ for part in value.as_real_imag())
+    return _rounded([((-1) ** sign * man, exp) for sign, man, exp, _ in floats], digits)
 
 
-def _is_narrow(ball: Any, digits: int) -> bool:
+def _is_narrow(ball: acb, digits: int) -> bool:
     """Return whether the ball of a number proves enough of its digits.
 
     Its radius is at most 10^(5 - digits) of its size, or the square of that alone.
     """
-    ball, unit = acb(ball), arb(10) ** (_SPARE - digits)
-    size = ball.abs_upper()
+    unit, size = arb(10) ** (_SPARE - digits), ball.abs_upper()
     radii = (ball.real.rad(), ball.imag.rad())
     return all(radius <= size * unit or radius <= unit**2 for radius in radii)
 
 
-def _parts(ball: Any) -> list[tuple[int, int]]:
-    """Return mantissa and exponent of the midpoints of a ball's real and imaginary part."""
-    ball = acb(ball)
-    pairs = (part.mid().man_exp() for part in (ball.real, ball.imag))
-    return [(int(mantissa), int(exponent)) for mantissa, exponent in pairs]
-
-
 @cache
-def _context(digits: int) -> Any:
+def context_of(digits: int) -> Any:
     """Return mpmath's arithmetic of so many digits, kept because making it is slow."""
     context = mpmath.MPContext()
     context.dps = digits
     return context
 
 
-def _rounded(parts: list[tuple[int, int]], digits: int) -> Any:
-    context = _context(digits)
-    real, imaginary = (context.ldexp(*part) for part in parts)
+def _rounded(parts: Sequence[tuple[Any, Any]], digits: int) -> Any:
+    """Return a complex number from mantissa and exponent of both parts."""
+    context = context_of(digits)
+    real, imaginary = (context.ldexp(int(mantissa), int(power)) for mantissa, power in parts)
     if abs(imaginary) <= IMAGINARY * max(abs(real), 1):
         imaginary = context.zero
     return context.mpc(real, imaginary)

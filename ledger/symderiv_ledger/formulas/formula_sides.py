@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import product, starmap
 from typing import Any, Final
 
-import mpmath
 import sympy as sp
 
 from symderiv.foundation.errors import (
@@ -26,7 +26,7 @@ from symderiv.foundation.errors import (
 )
 from symderiv.gaussian import DerivedExpectation, SignMean4, Value
 from symderiv.precision.balls.expression_balls import ball
-from symderiv_ledger.formulas.evaluated import UNDEFINED, can_be_evaluated, evaluated
+from symderiv_ledger.formulas.evaluated import UNDEFINED, can_be_evaluated, context_of, evaluated
 from symderiv_ledger.formulas.points import CovariancePoint, points
 
 #: Both sides are enclosed to about so many digits ...
@@ -64,34 +64,22 @@ _KINDS: Final = {
     "the covariance given": 1,
 }
 _KINDS_IN_FOUR: Final = {"generic": 3, "one covariance zero": 1}
-_SINGULAR: Final = (4, 2)
+_SINGULAR: Final = "singular, of any kind"
 
-_NUMBERS: Final = mpmath.MPContext()
-_NUMBERS.dps = 60
-_SHOWN: Final = mpmath.MPContext()
-_SHOWN.dps = 32
+_NUMBERS: Final = context_of(60)
+_SHOWN: Final = context_of(32)
 
 
 @dataclass(frozen=True)
 class FormulaComparison:
-    """A comparison of both sides at one point.
+    """A comparison of both sides, to 30 digits, at one point."""
 
-    Args:
-        point: The covariance.
-        formula: Value of the formula, 30 digits; "undefined" if there is none.
-        expectation: Value of the expectation, 30 digits.
-        relative_error: Difference relative to the expectation; None where the formula has no real
-            value.
-        reason: Why this is a failure; empty if it is none.
-        note: How a value that is missing (0/0) was judged.
-    """
-
-    point: CovariancePoint
-    formula: str
-    expectation: str
-    relative_error: float | None
-    reason: str = ""
-    note: str = ""
+    point: CovariancePoint  # the covariance
+    formula: str  # value of the formula; "undefined" if there is none
+    expectation: str  # value of the expectation
+    relative_error: float | None  # None where the formula has no real value
+    reason: str = ""  # why this is a failure; empty if it is none
+    note: str = ""  # how a value that is missing (0/0) was judged
 
 
 @dataclass(frozen=True)
@@ -120,34 +108,29 @@ class Known:
 
     def apart(self, truth: Known) -> tuple[float, float]:
         """Return the least and the largest relative error that the bounds allow."""
-        ends = [
-            relative_error(a, b) for a in (self.low, self.high) for b in (truth.low, truth.high)
-        ]
+        ends = list(starmap(_relative_error, self._pairs(truth)))
         meet = self.low <= truth.high and truth.low <= self.high
         return 0.0 if meet else min(ends), max(ends)
 
+    def over(self, truth: Known) -> list[Any]:
+        """Return the ratios of the ends of both, among them the least and the largest."""
+        return [a / b for a, b in self._pairs(truth)]
+
+    def _pairs(self, other: Known) -> Iterator[tuple[Any, Any]]:
+        return product((self.low, self.high), (other.low, other.high))
+
 
 class Sides(ABC):
-    """The formula and the expectation, ready to be evaluated at points.
+    """The formula, in symbols of the covariance only, and the expectation, ready to be evaluated.
 
-    Args:
-        formula: The formula in the symbols of the covariance.
-        covariance: Shape (n, n), symmetric; entries symbols, rationals or expressions of both.
-
-    Raises:
-        InputError: The formula has other symbols.
+    The covariance has the shape (n, n), and symbols, rationals or expressions of both as entries.
     """
 
-    #: Relative differences up to this count as zero.
-    tolerance = 0.0
-    #: Number of digits to which the formula is evaluated.
-    digits = DIGITS
-    #: The expectation in symbols, if it has a closed form.
-    symbolic: DerivedExpectation | None = None
-    #: How the expectation is known.
-    method = "closed form"
-    #: Number of digits to which both sides agree at all points where the formula is right.
-    common: int | None = None
+    tolerance = 0.0  # relative differences up to this count as zero
+    digits = DIGITS  # to which the formula is evaluated
+    symbolic: DerivedExpectation | None = None  # the expectation, if it has a closed form
+    method = "closed form"  # how the expectation is known
+    common: int | None = None  # digits to which both sides agree wherever the formula is right
 
     def __init__(self, formula: sp.Expr, covariance: sp.Matrix) -> None:
         unknown = sorted(s.name for s in formula.free_symbols - covariance.free_symbols)
@@ -222,10 +205,10 @@ class Sides(ABC):
         value = self.value(self.formula, point.values)
         if value is None:
             return self._undefined(point, truth, tried)
-        if value.imag:
+        own = self._real(value)
+        if own is None:
             reason = "the formula is complex there"
             return FormulaComparison(point, _text(value), truth.text, None, reason)
-        own = self.known(value.real)
         least, error = own.apart(truth)
         reason = "the values differ" if least > self.tolerance else ""
         if not reason:
@@ -236,7 +219,12 @@ class Sides(ABC):
         self, point: CovariancePoint, truth: Known, tried: Sequence[CovariancePoint]
     ) -> FormulaComparison:
         """Compare limits from inside the cone where the formula has no value (0/0, 1/0)."""
-        starts = list(islice(self._starts(point, tried), 2))
+        starts: list[CovariancePoint] = []
+        for start in tried:
+            if len(starts) < 2 and not start.degenerate and start is not point:
+                with suppress(SymderivError):
+                    self.truth(start)
+                    starts.append(start)
         if not starts:
             reason = "the formula is not defined there"
             return FormulaComparison(point, "undefined", truth.text, None, reason)
@@ -247,7 +235,7 @@ class Sides(ABC):
             }
             value = self.value(self.formula, near)
             margin = LIMIT_TOLERANCE * (max(truth.size, self.truth(start).size) or 1)
-            own = None if value is None or value.imag else self.known(value.real)
+            own = self._real(value)
             if own is None or own.low - margin > truth.high or truth.low > own.high + margin:
                 reason = "the formula is not defined there and its limit differs"
                 shown = "undefined" if value is None else f"limit {_text(value)}"
@@ -258,44 +246,35 @@ class Sides(ABC):
         )
         return FormulaComparison(point, "undefined", truth.text, None, "", note)
 
-    def _starts(
-        self, point: CovariancePoint, tried: Sequence[CovariancePoint]
-    ) -> Iterator[CovariancePoint]:
-        """Yield points inside the cone at which the expectation is known."""
-        for start in tried:
-            if not start.degenerate and start is not point:
-                with suppress(SymderivError):
-                    self.truth(start)
-                    yield start
-
     # -- repairing -------------------------------------------------------------------------------
 
     def agree(self, other: sp.Expr, inside: Sequence[CovariancePoint]) -> bool:
         """Return whether another formula agrees with the expectation at all these points."""
         with suppress(SymderivError):
             for point in inside:
-                own = self._real_value(other, point)
+                own = self._real(self.value(other, point.values))
                 if own is None or own.apart(self.truth(point))[0] > self.tolerance:
                     return False
             return True
         return False
 
-    def _real_value(self, expression: sp.Expr, point: CovariancePoint) -> Known | None:
-        value = self.value(expression, point.values)
+    def _real(self, value: Any) -> Known | None:
+        """Return the bounds of a computed value; None if it has none or is complex."""
         return None if value is None or value.imag else self.known(value.real)
 
     def ratio(self, inside: Sequence[CovariancePoint]) -> Any:
         """Return formula over expectation if the ratio is one number inside the cone, else None."""
         low, high = _NUMBERS.mpf("-1e30"), _NUMBERS.mpf("1e30")
         for point in inside:
-            own, truth = self._real_value(self.formula, point), self.truth(point)
+            own = self._real(self.value(self.formula, point.values))
+            truth = self.truth(point)
             if own is None:
                 return None
             if truth.is_zero:
                 if not own.is_zero:
                     return None
                 continue
-            quotients = [a / b for a in (own.low, own.high) for b in (truth.low, truth.high)]
+            quotients = own.over(truth)
             spread = self.tolerance * max(map(abs, quotients))
             low, high = max(low, min(quotients) - spread), min(high, max(quotients) + spread)
             if low > high:
@@ -305,12 +284,7 @@ class Sides(ABC):
 
 
 class InClosedForm(Sides):
-    """An expectation that the engine has in closed form.
-
-    Args:
-        formula, covariance: See :class:`Sides`.
-        expectation: The expectation at a covariance, symbolic or numeric.
-    """
+    """An expectation that the engine has in closed form, at any covariance."""
 
     def __init__(
         self,
@@ -328,13 +302,11 @@ class InClosedForm(Sides):
 
     def computed(self, point: CovariancePoint) -> Known:
         # a derivation at the singular covariance itself takes the limits
-        return self._anew(point) if point.degenerate else self._at(self._closed.value, point)
-
-    def _anew(self, point: CovariancePoint) -> Known:
-        return self._at(self.expectation(point.covariance).value, point)
+        closed = self.expectation(point.covariance) if point.degenerate else self._closed
+        return self._at(closed.value, point)
 
     def _at(self, mean: sp.Expr, point: CovariancePoint) -> Known:
-        known = self._real_value(mean, point)
+        known = self._real(self.value(mean, point.values))
         if known is None:
             entries = point.covariance.tolist()
             raise ToleranceError(f"the expectation could not be evaluated at {entries}")
@@ -349,19 +321,17 @@ class InClosedForm(Sides):
 
     def confirm(self, inside: Sequence[CovariancePoint]) -> None:
         for point in inside[:2]:
-            if self._anew(point).apart(self.truth(point))[0] > self.tolerance:
+            anew = self._at(self.expectation(point.covariance).value, point)
+            if anew.apart(self.truth(point))[0] > self.tolerance:
                 raise ToleranceError(
                     "two derivations of the expectation disagree; please report this"
                 )
 
 
 class ByQuadrature(Sides):
-    """An expectation that is known as an interval at each covariance.
+    """An expectation that is known as an interval, at a covariance without symbols.
 
-    Args:
-        formula, covariance: See :class:`Sides`.
-        mean: Returns the expectation at a covariance without symbols, to the given number of
-            digits.
+    ``mean`` takes the covariance and the number of digits.
     """
 
     method = "quadrature with proved bounds; the formula in balls"
@@ -376,16 +346,13 @@ class ByQuadrature(Sides):
         """Yield fewer points than for closed forms, with small entries in many dimensions."""
         many = self.covariance.rows > 3
         free = len(self.covariance.free_symbols)
-        left = dict(_KINDS_IN_FOUR if many and free > 3 else _KINDS)
-        singular = _SINGULAR[many]
+        left = Counter(_KINDS_IN_FOUR if many and free > 3 else _KINDS)
+        left[_SINGULAR] = 2 if many else 4
         for point in points(self.covariance):
-            if point.degenerate:
-                singular -= 1
-                if singular >= 0:
-                    yield point
-            elif left.get(point.kind, 0) > 0:
-                left[point.kind] -= 1
-                yield _smaller(point) if many else point
+            kind = _SINGULAR if point.degenerate else point.kind
+            left[kind] -= 1
+            if left[kind] >= 0:
+                yield _smaller(point) if many and not point.degenerate else point
 
     def computed(self, point: CovariancePoint) -> Known:
         *more, least = DIGITS_BY_QUADRATURE if self.covariance.rows < 4 else DIGITS_IN_FOUR
@@ -433,7 +400,7 @@ def _proved(value: Value) -> Known:
     return Known(low, high, text)
 
 
-def relative_error(value: Any, truth: Any) -> float:
+def _relative_error(value: Any, truth: Any) -> float:
     """Return |value - truth|/|truth|; relative to the value where the truth is zero."""
     difference = abs(value - truth)
     if difference < ZERO:

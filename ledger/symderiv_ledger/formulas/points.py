@@ -6,6 +6,7 @@ weak correlation. So the points come in kinds that differ in just these respects
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,45 +19,35 @@ from symderiv.foundation.errors import InputError
 
 _TRIES: Final = 300
 _WANTED: Final = 12
+_SIGNED: Final = (-3, -2, -1, 1, 2, 3)
 _SQUARES: Final = tuple(sp.Rational(k) ** 2 for k in ("1", "2", "1/2", "3", "2/3", "10"))
 
 
 @dataclass(frozen=True)
 class CovariancePoint:
-    """Values of a covariance's symbols.
+    """Values of a covariance's symbols."""
 
-    Args:
-        kind: What is special about it, in words.
-        values: A rational per symbol.
-        covariance: The matrix, its entries numbers.
-        degenerate: Whether the matrix is singular.
-    """
-
-    kind: str
-    values: Mapping[sp.Symbol, sp.Rational]
-    covariance: sp.Matrix
-    degenerate: bool
+    kind: str  # what is special about it, in words
+    values: Mapping[sp.Symbol, sp.Rational]  # a rational per symbol
+    covariance: sp.Matrix  # the matrix, its entries numbers
+    degenerate: bool  # whether the matrix is singular
 
 
 def points(covariance: sp.Matrix, seed: int = 0) -> list[CovariancePoint]:
     """Return points of the cone of positive semidefinite covariances, generic ones first.
 
-    Args:
-        covariance: Shape (n, n), symmetric; entries symbols, numbers, or expressions of both.
-        seed: The seed of the random numbers; the same seed gives the same points.
-
-    Returns:
-        For a covariance of n(n+1)/2 different symbols: generic, diagonal, strongly correlated,
-        differently scaled, small, large and partly uncorrelated covariances, all positive definite;
-        then singular ones (|ρ| = 1, rank one, a variance of zero). Otherwise values of the
-        symbols that give admissible matrices; a single point if there are no symbols.
+    Entries of the covariance, shape (n, n), are symbols, numbers, or expressions of both. If all
+    are different symbols, points of many kinds are positive definite, then singular (|ρ| = 1, rank
+    one, a variance of zero). Otherwise they are values of the symbols that give admissible
+    matrices; a single point if there are no symbols.
 
     Raises:
         InputError: No admissible values were found.
     """
     symbols = sorted(covariance.free_symbols, key=lambda s: s.name)
     if not symbols:
-        return [CovariancePoint("the covariance given", {}, covariance, _rank_lost(covariance))]
+        singular = bool(covariance.det() == 0)
+        return [CovariancePoint("the covariance given", {}, covariance, singular)]
     rng = random.Random(seed)
     n = covariance.rows
     entries = [covariance[i, j] for i in range(n) for j in range(i, n)]
@@ -73,13 +64,9 @@ def points(covariance: sp.Matrix, seed: int = 0) -> list[CovariancePoint]:
 
 def _point(covariance: sp.Matrix, kind: str, rows: fmpq_mat) -> CovariancePoint:
     n = covariance.rows
-    matrix = sp.Matrix(n, n, lambda i, j: sp.Rational(int(rows[i, j].p), int(rows[i, j].q)))
+    matrix = sp.Matrix(n, n, [sp.Rational(int(entry.p), int(entry.q)) for entry in rows.entries()])
     values = {covariance[i, j]: matrix[i, j] for i in range(n) for j in range(i, n)}
-    return CovariancePoint(kind, values, matrix, _rank_lost(matrix))
-
-
-def _rank_lost(matrix: sp.Matrix) -> bool:
-    return bool(matrix.det() == 0)
+    return CovariancePoint(kind, values, matrix, bool(matrix.det() == 0))
 
 
 def _all_kinds(n: int, rng: random.Random) -> Iterator[tuple[str, fmpq_mat]]:
@@ -94,9 +81,13 @@ def _all_kinds(n: int, rng: random.Random) -> Iterator[tuple[str, fmpq_mat]]:
         yield "different scales", scales * _generic(n, rng) * scales
     yield "small variances", fmpq(1, 1000) * _generic(n, rng)
     yield "large variances", fmpq(1000) * _generic(n, rng)
-    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    pairs = list(itertools.combinations(range(n), 2))
     for i, j in pairs:
-        rows = _diagonal_dominant(n, rng)
+        # stays positive definite if any one covariance is set to zero
+        rows = _diagonal(fmpq(rng.randint(4, 12), 2) for _ in range(n))
+        for k in range(n):
+            for m in range(k):
+                rows[k, m] = rows[m, k] = fmpq(rng.choice(_SIGNED), 2 * n)
         rows[i, j] = rows[j, i] = fmpq(0)
         yield "one covariance zero", rows
     for number, (i, j) in enumerate(pairs):
@@ -129,17 +120,8 @@ def _diagonal(entries: Iterable[fmpq]) -> fmpq_mat:
     return rows
 
 
-def _diagonal_dominant(n: int, rng: random.Random) -> fmpq_mat:
-    """Return a matrix that stays positive definite if any one covariance is set to zero."""
-    rows = _diagonal(fmpq(rng.randint(4, 12), 2) for _ in range(n))
-    for i in range(n):
-        for j in range(i):
-            rows[i, j] = rows[j, i] = fmpq(rng.choice((-3, -2, -1, 1, 2, 3)), 2 * n)
-    return rows
-
-
 def _rank_one(n: int, rng: random.Random) -> fmpq_mat:
-    v = fmpq_mat(n, 1, [fmpq(rng.choice((-3, -2, -1, 1, 2, 3)), 2) for _ in range(n)])
+    v = fmpq_mat(n, 1, [fmpq(rng.choice(_SIGNED), 2) for _ in range(n)])
     return v * v.transpose()
 
 
@@ -161,7 +143,6 @@ def _structured(
 
     Variances are squares of rationals, so that |ρ| = 1 is a rational covariance.
     """
-    n = covariance.rows
     inside: list[CovariancePoint] = []
     edge: list[CovariancePoint] = []
     for _ in range(_TRIES):
@@ -173,7 +154,7 @@ def _structured(
         choices = (-16, 0, 16) if rng.random() < 0.4 else tuple(range(-15, 16))
         for symbol in symbols:
             if symbol not in values:
-                scale = _scale(covariance.xreplace(values), symbol, n)
+                scale = _scale(covariance.xreplace(values), symbol)
                 values[symbol] = scale * sp.Rational(rng.choice(choices), 16)
         matrix = covariance.xreplace(values)
         definite = _definiteness(matrix)
@@ -186,26 +167,20 @@ def _structured(
     return inside + edge
 
 
-def _scale(matrix: sp.Matrix, symbol: sp.Symbol, n: int) -> Any:
+def _scale(matrix: sp.Matrix, symbol: sp.Symbol) -> Any:
     """Return the value of a symbol at which the two fields whose covariance it is coincide.
 
     The value is 1 if the symbol is no single covariance.
     """
-    for i in range(n):
-        for j in range(n):
-            if i != j and matrix[i, j] == symbol:
-                scale = sp.sqrt(matrix[i, i] * matrix[j, j])
-                if scale.is_Rational:
-                    return scale
+    for i, j in itertools.permutations(range(matrix.rows), 2):
+        scale = sp.sqrt(matrix[i, i] * matrix[j, j])
+        if matrix[i, j] == symbol and scale.is_Rational:
+            return scale
     return sp.S.One
 
 
 def _definiteness(matrix: sp.Matrix) -> bool | None:
     """Return True if positive definite, False if only semidefinite, None if neither (exact)."""
-    if not all(entry.is_Rational for entry in matrix):
+    if not all(entry.is_Rational for entry in matrix) or not matrix.is_positive_semidefinite:
         return None
-    n = matrix.rows
-    rows = fmpq_mat(n, n, [fmpq(int(e.p), int(e.q)) for e in matrix])
-    # all roots of the characteristic polynomial are real: none is negative if its signs alternate
-    signed = [(-1) ** (n - power) * c for power, c in enumerate(rows.charpoly().coeffs())]
-    return signed[0] > 0 if all(c >= 0 for c in signed) else None
+    return bool(matrix.is_positive_definite)

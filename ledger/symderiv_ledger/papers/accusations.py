@@ -2,12 +2,8 @@
 
 A formula that is wrong on paper may never run, may be meant for a limit in which it is right, or
 may repeat an error that another claim has stated already. A claim on public code with a correction
-therefore has a table ``accusation`` with
-
-* ``reached``: through which entry point of the program the formula is reached, or why it is not;
-* ``meant``: in which limit or convention it is meant;
-* ``changes``: what changes in a published result;
-* ``noted``: why the accusation does not count, one of :data:`NOTED`; left out, it counts.
+therefore has a table ``accusation`` with the keys of
+:class:`~symderiv_ledger.claims.claim.Accusation`. It counts unless ``noted`` is there.
 """
 
 from __future__ import annotations
@@ -17,7 +13,7 @@ from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.claim import Accusation, Claim
-from symderiv_ledger.papers.tables import refuse_unknown, text_of
+from symderiv_ledger.claims.tables import refuse_unknown, required, text_of
 
 #: Why an accusation is noted and not counted.
 NOTED: Final = ("not reached", "right where it is meant")
@@ -29,12 +25,7 @@ _WRONG: Final = ("misprint", "false")
 
 
 def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | None:
-    """Return the accusation of a claim's table; only a correction of public code accuses.
-
-    Raises:
-        InputError: It is missing where the claim accuses, there where the claim does not, or a part
-            of it is missing, unknown or wrong.
-    """
+    """Return the accusation of a claim's table, which only a correction of public code has."""
     if not accuses:
         if "accusation" in table:
             raise InputError("accusation is allowed only with a correction of public code")
@@ -46,10 +37,7 @@ def read_accusation(table: Mapping[str, Any], accuses: bool) -> Accusation | Non
             "how the formula is reached, in which limit it is meant, what changes"
         )
     refuse_unknown(accusation, (*_SAID, "noted"), "accusation: ")
-    said = {key: text_of(accusation, key) for key in _SAID}
-    for key in _SAID:
-        if not said[key]:
-            raise InputError(f"accusation needs {key}, a text")
+    said = required(accusation, _SAID, "accusation")
     noted = text_of(accusation, "noted")
     if noted and noted not in NOTED and not noted.startswith(SAME_AS):
         known = ", ".join(map(repr, NOTED))

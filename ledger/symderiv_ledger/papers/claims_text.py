@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from symderiv.foundation.documents.document import Node, Paragraph, Part, Summary, Tabular, Tone
@@ -17,6 +18,15 @@ _TONES: Final[dict[str, Tone]] = {
     "misprint": "warning",
     "false": "fails",
     "unsettled": "fails",
+}
+#: Keys of what is claimed, by which they are shown.
+_KEYS: Final = {
+    "statement": "statement",
+    "ranges": "  for all",
+    "where": "  where",
+    "regime": "regime",
+    "given": "given",
+    "rests_on": "rests on",
 }
 _HEADS: Final = ("equation", "verdict", "tier", "hash", "finding")
 
@@ -48,15 +58,23 @@ def finding(record: dict[str, Any]) -> str:
 
 def counts(records: Sequence[dict[str, Any]]) -> str:
     """Return a sentence with the number of claims of each verdict, and of mutants caught."""
-    verdicts = [standing(record) for record in records]
-    counted = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
-    text = f"{len(records)} claims: {counted}"
+    verdicts = Counter(standing(record) for record in records)
+    counted = ", ".join(f"{number} {verdict}" for verdict, number in verdicts.items())
+    mutants = mutants_of(records)
+    caught = f"; {mutants['caught']} of {mutants['wanted']} mutants caught" if mutants else ""
+    return f"{len(records)} claims: {counted}{caught}"
+
+
+def mutants_of(records: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Return how many mutants were caught, had to be, and are equivalent; empty without any."""
     reports = [record["mutants"] for record in records if record["mutants"]]
-    if reports:
-        caught = sum(report["caught"] for report in reports)
-        total = sum(report["wanted"] for report in reports)
-        text += f"; {caught} of {total} mutants caught"
-    return text
+    if not reports:
+        return {}
+    return {
+        "caught": sum(report["caught"] for report in reports),
+        "wanted": sum(report["wanted"] for report in reports),
+        "equivalent": sum(len(report["equivalent"]) for report in reports),
+    }
 
 
 def explain(records: Sequence[dict[str, Any]]) -> Part:
@@ -65,63 +83,48 @@ def explain(records: Sequence[dict[str, Any]]) -> Part:
 
 
 def _explained(record: dict[str, Any]) -> Summary:
-    tier = record.get("tier", "")  # records of an older ledger have none
-    code, computed = record.get("code"), record["arithmetic"] and record["evidence"]
-    rows = [("code", code["text"] if code else "")]
-    rows += [("printed", " ".join(one.split())) for one in (() if code else record["printed"])]
-    reading = "the print had to be reconstructed; the verdict is on that reading"
-    rows += [
-        ("reading", "" if record["reading"] == "printed" else reading),
-        ("statement", record["statement"]),
-        ("  for all", record["ranges"]),
-        ("  where", record["where"]),
-        ("regime", record["regime"]),
-        ("given", record["given"]),
-        ("rests on", record["rests_on"]),
-    ]
+    rows = [row for group in (_claimed(record), _found(record)) for row in group if row[1]]
+    return Summary(f"{record['paper']}, equation {record['name']}", rows)
+
+
+def _claimed(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if code := record.get("code"):
+        yield "code", code["text"]
+    else:
+        yield from (("printed", " ".join(one.split())) for one in record["printed"])
+    if record["reading"] != "printed":
+        yield "reading", "the print had to be reconstructed; the verdict is on that reading"
+    for key, name in _KEYS.items():
+        yield name, record[key]
     for use in record.get("uses", ()):
         paper = "" if use["paper"] == record["paper"] else f"{use['paper']}, "
-        rows.append(("uses", f"{paper}{use['equation']} ({use['reason']})"))
-    rows += [
-        ("verdict", record["verdict"]),
-        ("tier", f"{tier} ({TIERS[tier]})" if tier in TIERS else tier),
-        ("error", record.get("error", "")),
-        ("corrected", record["corrected"] or ""),
-        ("note", record["note"]),
-        *_accusation(record.get("accusation")),
-    ]
+        yield "uses", f"{paper}{use['equation']} ({use['reason']})"
+
+
+def _found(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    tier = record.get("tier", "")  # records of an older ledger have none
+    yield "verdict", record["verdict"]
+    yield "tier", f"{tier} ({TIERS[tier]})" if tier in TIERS else tier
+    yield "error", record.get("error", "")
+    yield "corrected", record["corrected"] or ""
+    yield "note", record["note"]
+    if accusation := record.get("accusation"):
+        yield from ((name, accusation[name]) for name in ("reached", "meant", "changes"))
+        noted = accusation["noted"]
+        yield "counted", f"no, noted: {noted}" if noted else "yes"
     for entry in record["evidence"]:
-        rows.append(("evidence", f"{entry['of']} form ({entry['kind']}): {entry['summary']}"))
-        example = entry["counterexample"]
-        if example:
-            rows += [
-                ("  at", example["point"]),
-                ("  left side", example["left"]),
-                ("  right side", example["right"]),
-            ]
-    rows += [
-        ("overturned by", record.get("overturned_by", "")),
-        ("arithmetic", f"{record['arithmetic']}, {record['digits']} digits" if computed else ""),
-        *_mutants(record["mutants"]),
-        ("hash", record.get("hash", "")),
-        ("source", record["source"]),
-    ]
-    title = f"{record['paper']}, equation {record['name']}"
-    return Summary(title, [(name, words) for name, words in rows if words])
-
-
-def _accusation(accusation: dict[str, str] | None) -> list[tuple[str, str]]:
-    if not accusation:
-        return []
-    noted = accusation["noted"]
-    said = [(name, accusation[name]) for name in ("reached", "meant", "changes")]
-    return [*said, ("counted", f"no, noted: {noted}" if noted else "yes")]
-
-
-def _mutants(report: dict[str, Any] | None) -> list[tuple[str, str]]:
-    if not report:
-        return []
-    stillborn = f", {report['stillborn']} without a value" if report["stillborn"] else ""
-    equal = f", {len(report['equivalent'])} proved equivalent" if report["equivalent"] else ""
-    caught = f"{report['caught']} of {report['wanted']} caught{equal}{stillborn}"
-    return [("mutants", caught), *(("  not caught", one) for one in report["survivors"])]
+        yield "evidence", f"{entry['of']} form ({entry['kind']}): {entry['summary']}"
+        if example := entry["counterexample"]:
+            yield "  at", example["point"]
+            yield "  left side", example["left"]
+            yield "  right side", example["right"]
+    yield "overturned by", record.get("overturned_by", "")
+    if record["arithmetic"] and record["evidence"]:
+        yield "arithmetic", f"{record['arithmetic']}, {record['digits']} digits"
+    if report := record["mutants"]:
+        stillborn = f", {report['stillborn']} without a value" if report["stillborn"] else ""
+        equal = f", {len(report['equivalent'])} proved equivalent" if report["equivalent"] else ""
+        yield "mutants", f"{report['caught']} of {report['wanted']} caught{equal}{stillborn}"
+        yield from (("  not caught", one) for one in report["survivors"])
+    yield "hash", record.get("hash", "")
+    yield "source", record["source"]

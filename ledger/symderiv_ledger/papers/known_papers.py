@@ -1,12 +1,7 @@
 """The papers that are installed: found by entry point, so that a new one needs no change here.
 
-A package announces a paper in its ``pyproject.toml``, under the name that ``symderiv verify``
-takes::
-
-    [project.entry-points."symderiv.papers"]
-    "author-2024" = "package.author:SOURCE"
-
-with a :class:`Source` behind it, which says where the paper's files are.
+A package announces a :class:`Source`, which says where the paper's files are, in its
+``pyproject.toml``, under the name that ``symderiv verify`` takes; see ``docs/own-papers.md``.
 """
 
 from __future__ import annotations
@@ -31,21 +26,14 @@ GROUP: Final = "symderiv.papers"
 
 @dataclass(frozen=True)
 class Source:
-    """Places of the parts of a paper.
+    """Places of the parts of a paper."""
 
-    Args:
-        title: Authors, title, where it appeared.
-        package: The package that the following are in.
-        files: Its TOML files, in the paper's order.
-        root: Folder of the package in its project's tree, for links to the claims.
-        by_number: Whether claims are listed by the numbers of their equations, because the files
-            follow the argument, which goes to and fro between main text and appendix.
-    """
-
-    title: str
-    package: str
-    files: tuple[str, ...]
-    root: str = ""
+    title: str  # authors, title, where it appeared
+    package: str  # the package that the following are in
+    files: tuple[str, ...]  # its TOML files, in the paper's order
+    root: str = ""  # folder of the package in its project's tree, for links to the claims
+    # whether claims are listed by the numbers of their equations, because the files follow the
+    # argument, which goes to and fro between main text and appendix
     by_number: bool = False
 
 
@@ -67,12 +55,7 @@ def source(name: str) -> Source:
 
 
 def load_paper(name: str) -> Paper:
-    """Return an installed paper, or the one in a file whose name ends in ``.toml``.
-
-    Raises:
-        InputError: There is no such paper or file, or the file is not as ``docs/own-papers.md``
-            says.
-    """
+    """Return an installed paper, or the one in a file whose name ends in ``.toml``."""
     path = Path(name)
     if path.suffix != ".toml":
         return paper(name)
@@ -102,8 +85,7 @@ def _entries() -> Mapping[str, EntryPoint]:
 
 
 def _by_number(claims: Sequence[Claim]) -> list[Claim]:
-    """Sort claims by the first number in the equation's name, those of a supplement (S1, S2, ...)
-    last.
+    """Sort claims by the first number in the equation's name, those of a supplement (S1) last.
 
     A name without such a number, or with one inside of another name (Lemma V.3), follows its
     predecessor.

@@ -37,7 +37,7 @@ def read_ledger(text: str) -> list[dict[str, Any]]:
     try:
         claims = json.loads(text)["claims"]
     except (ValueError, KeyError, TypeError):
-        raise InputError("the ledger is not a file of claims; write it anew") from None
+        claims = None
     if not isinstance(claims, list):
         raise InputError("the ledger is not a file of claims; write it anew")
     return claims
@@ -97,13 +97,10 @@ def differences(
         for name in _COMPARED:
             if record.get(name) != old[key].get(name):
                 yield f"{where}: the {name} has changed"
-        if _counted(record) != _counted(old[key]):
+        reports = [one["mutants"] or {} for one in (record, old[key])]
+        new_counts, old_counts = ([one.get("caught"), one.get("wanted")] for one in reports)
+        if new_counts != old_counts:
             yield f"{where}: other mutants are caught"
-
-
-def _counted(record: dict[str, Any]) -> tuple[int, int] | None:
-    report = record["mutants"]
-    return None if report is None else (report["caught"], report["wanted"])
 
 
 def _rounded(value: Any) -> Any:

@@ -1,24 +1,21 @@
 """A paper from its TOML files, one of the library as well as a user's own.
 
-Tables ``[[equation]]`` hold the print (``number``, ``latex``, ``section``, ``reading``) and what is
-claimed of it, parts by name in ``[equation.claim]``; ``[points.NAME]``, ``[module.NAME]``,
-``[repository.NAME]``, ``[indices]``, ``[shapes]``, ``[let]`` and ``[words]`` say once what claims
-share.
-``docs/own-papers.md`` describes all keys. What one file of a paper defines, the ones after it may
-use.
+Tables ``[[equation]]`` hold the print and what is claimed of it; other tables say once what claims
+share. ``docs/own-papers.md`` describes all keys. What one file of a paper defines, the ones after
+it may use.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from symderiv.foundation.errors import InputError, SymderivError
+from symderiv.foundation.errors import InputError
+from symderiv.keys.toml_text import read_toml
 from symderiv_ledger.claims.abbreviations import (
     Abbreviations,
     free_ranges,
@@ -29,34 +26,31 @@ from symderiv_ledger.claims.abbreviations import (
 from symderiv_ledger.claims.claim import Claim, Code, Paper, Printed
 from symderiv_ledger.claims.claim_graph import Spoken, read_uses, with_uses
 from symderiv_ledger.claims.statement import parse_ranges, parse_statement
-from symderiv_ledger.papers.accusations import check_repeats, read_accusation
-from symderiv_ledger.papers.equation_tables import PrintedEquation, equations, read_repository
-from symderiv_ledger.papers.point_sets import SET_KEYS, PointSet, module_of, read_rule
-from symderiv_ledger.papers.tables import (
+from symderiv_ledger.claims.tables import (
+    Table,
+    errors_in,
     flag_of,
-    names_of,
-    pairs_of,
     refuse_unknown,
     table_of,
     text_of,
 )
+from symderiv_ledger.papers.accusations import check_repeats, read_accusation
+from symderiv_ledger.papers.equation_tables import PrintedEquation, equations, read_repository
+from symderiv_ledger.papers.point_sets import FACTS, SET_KEYS, PointSet, module_of, read_rule
 
-_TEXTS: Final = ("part", "note", "given", "reading", "not_checkable")
-_OF_POINTS: Final = ("rests_on", "symmetric", "equal", "diagonal")
-_FLAGS: Final = ("definition", "thorough", "in_words")
-_OTHERS: Final = (
+#: Keys that only a claim has; a claim without ``points`` also has the keys of a set of points.
+_CLAIM_KEYS: Final[Mapping[str, Callable[[Table, str], Any]]] = {
+    **dict.fromkeys(("part", "note", "given", "reading", "not_checkable"), text_of),
+    **dict.fromkeys(("definition", "thorough", "in_words"), flag_of),
+}
+_OTHER_KEYS: Final = (
     *("points", "statement", "formula", "corrected", "corrected_formula", "ranges", "display"),
     *("uses", "accusation"),
 )
-#: Keys that only a claim has; a claim without ``points`` also has the keys of a set of points.
-_CLAIM_KEYS: Final = frozenset({*_TEXTS, *_FLAGS, *_OTHERS})
 #: Keys whose texts a claim adds to those of its named set; then keys that replace the set's.
 _ADDED: Final = ("regime", "where")
-_INSTEAD: Final[Mapping[str, Callable[[Mapping[str, Any], str], Any]]] = {
-    "symmetric": names_of,
-    "equal": pairs_of,
-    "diagonal": names_of,
-    "rests_on": text_of,
+_INSTEAD: Final[Mapping[str, Callable[[Table, str], Any]]] = {
+    **{key: FACTS[key] for key in ("symmetric", "equal", "diagonal", "rests_on")},
     "rule": lambda table, key: read_rule(text_of(table, key)),
 }
 #: Stands for == in a statement by which the paper defines something.
@@ -81,35 +75,23 @@ def paper_from_toml(text: str, source: str) -> Paper:
 def paper_from_files(
     files: Sequence[tuple[str, str]], package: str = "", name: str = "", title: str = ""
 ) -> Paper:
-    """Return a paper from the texts of its files, in their order.
+    """Return a paper from the names and TOML texts of its files, in their order.
 
-    Args:
-        files: Name and TOML text of each.
-        package: Where its functions of points are; empty: there are none.
-        name: The name of the paper, if the files give none.
-        title: Its title, if the files give none.
+    Its functions of points are in ``package``, if there are any; ``name`` and ``title`` hold if the
+    files give none.
     """
     reader = _PaperReader(package)
     for source, text in files:
-        content = _content(text, source)
+        with errors_in(source):
+            content = read_toml(text)
+            refuse_unknown(content, _FILE_KEYS)
         name = str(content.get("name") or name or Path(source).stem)
         title = str(content.get("title") or title)
         reader.read(content, source)
-    try:
+    with errors_in(name):
         claims = with_uses(reader.claims, reader.spoken)
         check_repeats(claims)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from None
     return Paper(name, title or name, reader.printed, claims, reader.sources)
-
-
-def _content(text: str, source: str) -> dict[str, Any]:
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{source}: {error}") from None
-    refuse_unknown(content, _FILE_KEYS, f"{source}: ")
-    return content
 
 
 @dataclass
@@ -120,8 +102,8 @@ class _PaperReader:
     indices: dict[str, Any] = field(default_factory=dict)
     abbreviations: Abbreviations = field(default_factory=Abbreviations)
     words: dict[str, str] = field(default_factory=dict)
-    modules: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    tables: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    modules: dict[str, Table] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
     sets: dict[str, PointSet] = field(default_factory=dict)
     repositories: dict[str, Code] = field(default_factory=dict)
     printed: dict[str, Printed] = field(default_factory=dict)
@@ -129,19 +111,15 @@ class _PaperReader:
     sources: dict[str, str] = field(default_factory=dict)
     spoken: dict[str, Spoken] = field(default_factory=dict)
 
-    def read(self, content: Mapping[str, Any], source: str) -> None:
+    def read(self, content: Table, source: str) -> None:
         """Read one file of the paper."""
-        try:
+        with errors_in(source):
             self._definitions(content)
-        except SymderivError as error:
-            raise InputError(f"{source}: {error}") from None
         for equation in equations(content, source, self.repositories):
-            try:
+            with errors_in(f"{source}: equation {equation.number}"):
                 self._equation(equation, source)
-            except SymderivError as error:
-                raise InputError(f"{source}: equation {equation.number}: {error}") from None
 
-    def _definitions(self, content: Mapping[str, Any]) -> None:
+    def _definitions(self, content: Table) -> None:
         self.indices |= read_indices(table_of(content, "indices"))
         self.abbreviations.shapes.clear()  # names may have other shapes in another file
         for names, entry in table_of(content, "shapes").items():
@@ -161,28 +139,23 @@ class _PaperReader:
         for name, table in table_of(content, "points").items():
             if name in self.sets:
                 raise InputError(f"the points {name} are given twice")
-            try:
-                self.tables[name] = self._as_another(self._spelled(table))
-                self.sets[name] = self._set(self.tables[name])
-            except SymderivError as error:
-                raise InputError(f"points {name}: {error}") from None
+            with errors_in(f"points {name}"):
+                own = dict(self._spelled(table))
+                if "like" in own:  # the name of a set whose keys hold here, too
+                    other = text_of(own, "like")
+                    if other not in self.tables:
+                        raise InputError(f"there are no points {other!r} before it")
+                    own = {**self.tables[other], **own}
+                    del own["like"]
+                self.tables[name] = own
+                self.sets[name] = self._set(own)
 
-    def _as_another(self, table: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the keys of a set, with those of the set that its key ``like`` names."""
-        if "like" not in table:
-            return table
-        other = text_of(table, "like")
-        if other not in self.tables:
-            raise InputError(f"there are no points {other!r} before it")
-        own = {key: value for key, value in table.items() if key != "like"}
-        return {**self.tables[other], **own}
-
-    def _set(self, table: Mapping[str, Any]) -> PointSet:
+    def _set(self, table: Table) -> PointSet:
         """Return a set of points, with the keys that its module gives for all its functions."""
         whole = {**self.modules.get(module_of(table), {}), **table}
         return PointSet.read(whole, self.package, self.indices)
 
-    def _spelled(self, table: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _spelled(self, table: Table) -> Table:
         """Return a table with the paper's words in place of ``$name`` in its texts."""
 
         def word(found: re.Match[str]) -> str:
@@ -190,15 +163,14 @@ class _PaperReader:
                 raise InputError(f"there are no words ${found[1]}")
             return self.words[found[1]]
 
-        if not self.words or not isinstance(table, dict):
-            return table
-
         def spelled(key: str, value: Any) -> Any:
             if key == "accusation" and isinstance(value, dict):
                 return {part: spelled("note", text) for part, text in value.items()}
             prose = key in _PROSE and isinstance(value, str)
             return re.sub(r"\$(\w+)", word, value) if prose else value
 
+        if not self.words or not isinstance(table, dict):
+            return table
         return {key: spelled(key, value) for key, value in table.items()}
 
     def _equation(self, equation: PrintedEquation, source: str) -> None:
@@ -213,44 +185,41 @@ class _PaperReader:
             self.spoken[claim.name] = self._spoken(claim, table)
             self.claims.append(claim)
 
-    def _claim(self, number: str, table: Mapping[str, Any]) -> Claim:
+    def _claim(self, number: str, table: Table) -> Claim:
         tried = self._tried(table)
-        texts: dict[str, Any] = {key: text_of(table, key) for key in _TEXTS}
-        flags: dict[str, Any] = {key: flag_of(table, key) for key in _FLAGS}
-        flags["definition"] |= _DEFINES in str(table.get("statement"))
+        own = {key: read(table, key) for key, read in _CLAIM_KEYS.items()}
+        own["definition"] |= _DEFINES in str(table.get("statement"))
         statement, corrected = self._statements(table, tried)
-        if not statement and not texts["not_checkable"] and not flags["definition"]:
+        if not statement and not own["not_checkable"] and not own["definition"]:
             raise InputError("a claim needs a statement or a formula")
-        if statement and tried.points is None:
+        if statement and tried.claim.points is None:
             raise InputError("a statement needs points or a reference")
-        named = (quantities(parse_statement(text).tree) for text in (statement, corrected) if text)
+        stated = [text for text in (statement, corrected) if text]
+        named = (quantities(parse_statement(text).tree) for text in stated)
         tried = tried.meant(frozenset().union(*named))
         ranges = text_of(table, "ranges")
         if statement and "ranges" not in table:
             ranges = free_ranges(statement, tried.indices)
         if tried.reference is not None:
-            for text in filter(None, (statement, corrected)):
+            for text in stated:
                 tried.reference.check(text, ranges)
-        return Claim(
-            number,
-            statement,
-            tried.points if statement else None,
-            tried.rule if statement else None,
-            ranges,
+        accuses = bool(corrected) and self.printed[number].code is not None
+        claim = replace(
+            tried.claim,
+            equation=number,
+            statement=statement,
+            ranges=ranges,
             printed=None if table.get("display") == "all" else table.get("display"),
             corrected=corrected,
-            uses=(*read_uses(table), *tried.uses),
-            tried_at=tried.tried_at if statement else "",
-            conventions=tried.conventions if statement else None,
-            accusation=read_accusation(
-                table, bool(corrected) and self.printed[number].code is not None
-            ),
-            **{key: getattr(tried, key) for key in (*_ADDED, *_OF_POINTS)},
-            **texts,
-            **flags,
+            uses=(*read_uses(table), *tried.claim.uses),
+            accusation=read_accusation(table, accuses),
+            **own,
         )
+        if statement:
+            return claim
+        return replace(claim, points=None, rule=None, tried_at="", conventions=None)
 
-    def _spoken(self, claim: Claim, table: Mapping[str, Any]) -> Spoken:
+    def _spoken(self, claim: Claim, table: Table) -> Spoken:
         """Return the names in a claim's statement, as it is written and in full."""
         text = table.get("statement")
         if not claim.statement or not isinstance(text, str):
@@ -263,7 +232,7 @@ class _PaperReader:
         free = {index.name for index in parse_ranges(claim.ranges)}
         return Spoken(calls, states, defines, frozenset(quantities(statement.tree) - free))
 
-    def _statements(self, table: Mapping[str, Any], tried: PointSet) -> tuple[str, str]:
+    def _statements(self, table: Table, tried: PointSet) -> tuple[str, str]:
         """Return the printed and the corrected statement in full; without one it is empty."""
         given: list[str] = []
         for key, formula in (("statement", "formula"), ("corrected", "corrected_formula")):
@@ -281,9 +250,9 @@ class _PaperReader:
         statement, corrected = (full(text, tried.indices) if text else "" for text in given)
         return statement, corrected
 
-    def _tried(self, table: Mapping[str, Any]) -> PointSet:
+    def _tried(self, table: Table) -> PointSet:
         """Return the points of a claim: a named set with its changes, or one of its own."""
-        rest = {key: value for key, value in table.items() if key not in _CLAIM_KEYS}
+        rest = {k: table[k] for k in table if k not in _CLAIM_KEYS and k not in _OTHER_KEYS}
         if "points" not in table and {"function", "reference"} & set(table):
             return self._set(rest)
         named = PointSet()
@@ -296,6 +265,6 @@ class _PaperReader:
         changes = {key: read(rest, key) for key, read in _INSTEAD.items() if key in rest}
         for key in _ADDED:
             # first the text of the set, then that of the claim
-            both = [text for text in (getattr(named, key), text_of(rest, key)) if text]
+            both = [text for text in (getattr(named.claim, key), text_of(rest, key)) if text]
             changes[key] = (" " if both and both[0].endswith(".") else "; ").join(both)
-        return replace(named, **changes)
+        return replace(named, claim=replace(named.claim, **changes))

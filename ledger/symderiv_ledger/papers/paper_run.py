@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import metadata
 from multiprocessing import get_context
 from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.nearest import did_you_mean
-from symderiv_ledger.claims.claim import Claim, Paper
+from symderiv_ledger.claims.claim import Claim, Paper, Printed
 from symderiv_ledger.claims.claim_hash import claim_hash
 from symderiv_ledger.claims.statement import parse_statement
 from symderiv_ledger.claims.typeset import statement_latex
@@ -39,26 +40,17 @@ BATCH: Final = 6
 
 @dataclass(frozen=True)
 class Selection:
-    """A choice of claims, and of the amount of evidence.
+    """A choice of claims, and of the amount of evidence."""
 
-    Args:
-        equation: Only this equation, as printed.
-        thorough: Also claims that take minutes.
-        mutants: Also the mutants of every statement that passed.
-        but: Names of claims that are left out.
-    """
-
-    equation: str = ""
-    thorough: bool = False
-    mutants: bool = False
-    but: frozenset[str] = frozenset()
+    equation: str = ""  # only this equation, as printed
+    thorough: bool = False  # also claims that take minutes
+    mutants: bool = False  # also the mutants of every statement that passed
+    but: frozenset[str] = frozenset()  # names of claims that are left out
 
 
 def selected(paper: Paper, selection: Selection) -> list[Claim]:
     """Return the claims of a paper that a selection asks for, in the paper's order."""
-    chosen = [
-        claim for claim in paper.claims if selection.equation in ("", claim.equation, claim.name)
-    ]
+    chosen = paper.about(selection.equation) if selection.equation else paper.claims
     if not chosen:
         known = list(dict.fromkeys(claim.equation for claim in paper.claims))
         some = ", ".join(known[:20]) + ", …" * (len(known) > 20)
@@ -67,11 +59,8 @@ def selected(paper: Paper, selection: Selection) -> list[Claim]:
             f"{paper.name} has no claim on {selection.equation}; it has {some}{meant}",
             argument="equation",
         )
-    return [
-        claim
-        for claim in chosen
-        if claim.name not in selection.but and (selection.thorough or not claim.thorough)
-    ]
+    thorough, but = selection.thorough, selection.but
+    return [one for one in chosen if one.name not in but and (thorough or not one.thorough)]
 
 
 def verify_paper(
@@ -81,20 +70,15 @@ def verify_paper(
     processes: int = 0,
     progress: Callable[[float], None] = lambda fraction: None,
 ) -> list[dict[str, Any]]:
-    """Compute the verdicts on a paper's claims.
+    """Return a record of each claim of a paper, in its order; see :func:`record`.
+
+    A claim that is not settled has the verdict ``"unsettled"`` and an ``error``.
 
     Args:
         name: A paper of the library, or the file of one's own.
         selection: Which claims, and how much evidence.
         processes: The number of processes; 0: that of processors, at most 8.
         progress: Called with the fraction that is done.
-
-    Returns:
-        One record per claim, in the paper's order; see :func:`record`. A claim that is not
-        settled has the verdict ``"unsettled"`` and an ``error``.
-
-    Raises:
-        InputError: There is no such paper or equation, or a file cannot be read.
     """
     selection = selection or Selection()
     paper = load_paper(name)
@@ -104,37 +88,38 @@ def verify_paper(
     records: dict[str, dict[str, Any]] = {}
     if processes <= 1:
         for done, batch in enumerate(batches, start=1):
-            records |= {entry["name"]: entry for entry in _batch(name, batch, selection)}
+            records |= _batch(name, batch, selection.mutants)
             progress(done / len(batches))
     else:
         # A fresh process each: forking one that has threads (BLAS, numba) may hang.
         with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            tasks = {pool.submit(_batch, name, batch, selection): batch for batch in batches}
+            run = partial(_batch, name, mutants=selection.mutants)
+            tasks = {pool.submit(run, batch): batch for batch in batches}
             for done, task in enumerate(as_completed(tasks), start=1):
                 try:
-                    entries = task.result()
+                    records |= task.result()
                 except BrokenProcessPool:
-                    entries = [_lost(paper, claim) for claim in tasks[task]]
-                records |= {entry["name"]: entry for entry in entries}
+                    records |= _lost(paper, tasks[task])
                 progress(done / len(batches))
     return [records[claim] for claim in names]
 
 
-def _batch(name: str, claims: Sequence[str], selection: Selection) -> list[dict[str, Any]]:
+def _batch(name: str, claims: Collection[str], mutants: bool) -> dict[str, dict[str, Any]]:
+    """Return the records of some claims by name."""
     paper = load_paper(name)
-    wanted = set(claims)
-    return [_one(paper, claim, selection) for claim in paper.claims if claim.name in wanted]
+    wanted = [claim for claim in paper.claims if claim.name in claims]
+    return {claim.name: _one(paper, claim, mutants) for claim in wanted}
 
 
-def _lost(paper: Paper, name: str) -> dict[str, Any]:
-    claim = next(claim for claim in paper.claims if claim.name == name)
+def _lost(paper: Paper, claims: Collection[str]) -> dict[str, dict[str, Any]]:
     reason = "its process was ended from outside (memory?); try --processes 1"
-    return {**record(paper, Finding(claim, "unsettled")), "error": reason}
+    lost = [claim for claim in paper.claims if claim.name in claims]
+    return {one.name: {**record(paper, Finding(one, "unsettled")), "error": reason} for one in lost}
 
 
-def _one(paper: Paper, claim: Claim, selection: Selection) -> dict[str, Any]:
+def _one(paper: Paper, claim: Claim, mutants: bool) -> dict[str, Any]:
     try:
-        return record(paper, verify_claim(claim, with_mutants=selection.mutants))
+        return record(paper, verify_claim(claim, with_mutants=mutants))
     except UnsettledError as error:
         finding, reason = Finding(claim, "unsettled", error.printed, error.corrected), str(error)
     except Exception as error:
@@ -155,28 +140,28 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
     ``overturned_by`` follow from the rule that decided; ``uses`` are the edges of the graph of
     claims; for ``hash`` see :mod:`symderiv_ledger.claims.claim_hash`.
     """
-    claim = finding.claim
-    printed = paper.printed.get(claim.equation)
-    reading = claim.reading or (printed.reading if printed else "printed")
+    claim, rule = finding.claim, finding.claim.rule
+    printed = paper.printed.get(claim.equation, Printed(()))
     failed = finding.printed is not None and not finding.printed.passed
     accuses = finding.verdict in ("misprint", "false")
-    corrected = claim.corrected if failed else ""
-    code = printed.code if printed else None
+    statement, latex = _texts(claim.statement)
+    corrected, corrected_latex = _texts(claim.corrected if failed else "")
+    code = printed.code
     return {
         "paper": paper.name,
         "equation": claim.equation,
         "part": claim.part,
         "name": claim.name,
         "printed": list(printed_of(paper, claim)),
-        "reading": reading,
+        "reading": claim.reading or printed.reading,
         "code": asdict(code) | {"text": code.text} if code else None,
-        "statement": _text(claim.statement),
-        "statement_latex": _latex(claim.statement),
+        "statement": statement,
+        "statement_latex": latex,
         "ranges": claim.ranges,
         "where": claim.where,
         "verdict": finding.verdict,
-        "corrected": _text(corrected) or None,
-        "corrected_latex": _latex(corrected) or None,
+        "corrected": corrected or None,
+        "corrected_latex": corrected_latex or None,
         "regime": claim.regime,
         "given": claim.given,
         "note": finding.reason or claim.note,
@@ -184,7 +169,7 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
         "rests_on": claim.rests_on,
         "thorough": claim.thorough,
         "evidence": [
-            {"of": of, "kind": claim.rule.kind if claim.rule else "", **asdict(tested)}
+            {"of": of, "kind": rule.kind if rule else "", **asdict(tested)}
             for of, tested in (("printed", finding.printed), ("corrected", finding.corrected))
             if tested is not None
         ],
@@ -196,8 +181,8 @@ def record(paper: Paper, finding: Finding) -> dict[str, Any]:
             for use in claim.uses
         ],
         "hash": claim_hash(paper, claim),
-        "digits": claim.rule.digits if claim.rule else None,
-        "arithmetic": arithmetic(claim.rule.backend) if claim.rule else None,
+        "digits": rule.digits if rule else None,
+        "arithmetic": arithmetic(rule.backend) if rule else None,
         "mutants": _mutants(finding.mutants),
         "source": paper.sources.get(claim.name, ""),
     }
@@ -225,12 +210,12 @@ def arithmetic(backend: str) -> str:
     return f"{package} {metadata.version(package)}"
 
 
-def _text(statement: str) -> str:
-    return parse_statement(statement).text if statement else ""
-
-
-def _latex(statement: str) -> str:
-    return statement_latex(parse_statement(statement)) if statement else ""
+def _texts(statement: str) -> tuple[str, str]:
+    """Return a statement in its standard way and as LaTeX, both empty if there is none."""
+    if not statement:
+        return "", ""
+    read = parse_statement(statement)
+    return read.text, statement_latex(read)
 
 
 def _mutants(report: MutantReport | None) -> dict[str, Any] | None:
@@ -239,7 +224,7 @@ def _mutants(report: MutantReport | None) -> dict[str, Any] | None:
     return {
         "caught": report.caught,
         "wanted": report.wanted,
-        "equivalent": [f"{one.operator}: {one.change}" for one in report.equivalent],
+        "equivalent": [str(mutant) for mutant in report.equivalent],
         "stillborn": report.stillborn,
-        "survivors": [f"{one.operator}: {one.change}" for one in report.survivors],
+        "survivors": [str(mutant) for mutant in report.survivors],
     }

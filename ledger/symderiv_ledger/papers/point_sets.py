@@ -16,83 +16,42 @@ from typing import Any, Final
 
 from symderiv.foundation.errors import InputError
 from symderiv_ledger.claims.abbreviations import Indices, read_indices
-from symderiv_ledger.claims.claim import ComparisonRule, Conventions, Point, Use
+from symderiv_ledger.claims.claim import Claim, ComparisonRule, Conventions, Point
 from symderiv_ledger.claims.claim_graph import read_uses
-from symderiv_ledger.papers.tables import names_of, pairs_of, refuse_unknown, text_of, texts_of
-from symderiv_ledger.rules.comparison_rules import (
-    Bound,
-    Converges,
-    Exact,
-    ShownWithin,
-    Symbolic,
-    Within,
-    WithinErrorBars,
+from symderiv_ledger.claims.tables import (
+    Table,
+    names_of,
+    pairs_of,
+    refuse_unknown,
+    text_of,
+    texts_of,
 )
+from symderiv_ledger.rules.comparison_rules import RULES, Exact
 from symderiv_ledger.rules.quantities import Reference, read_reference
 
-#: Rules by the name that files give them.
-RULES: Final[Mapping[str, Callable[..., ComparisonRule]]] = {
-    rule.__name__: rule
-    for rule in (Bound, Converges, Exact, ShownWithin, Symbolic, Within, WithinErrorBars)
+#: What is true of all points of a set, with the readers of the keys.
+FACTS: Final[Mapping[str, Callable[[Table, str], Any]]] = {
+    **dict.fromkeys(("regime", "where", "rests_on"), text_of),
+    **dict.fromkeys(("symmetric", "diagonal"), names_of),
+    "equal": pairs_of,
+    "uses": lambda table, _: read_uses(table),
 }
-_COMMON: Final = (
-    *("regime", "where", "rests_on", "rule", "indices", "symmetric", "equal", "diagonal", "uses"),
-)
 #: Keys of a set that are not parameters of its reference.
-SET_KEYS: Final = frozenset({*_COMMON, "function"})
+SET_KEYS: Final = frozenset({*FACTS, "rule", "indices", "function"})
 
 
 @dataclass(frozen=True)
 class PointSet:
-    """Points and what is true of all of them; the fields are those of a claim.
+    """Points and what is true of all of them."""
 
-    Args:
-        points: A function that takes the arithmetic and returns the points; None: there are none.
-        rule: How statements are tried there, unless a claim says otherwise.
-        reference: The reference, which checks statements early; None for a function.
-        indices: Ranges of indices by name.
-        tried_at: The function or the reference as text, see
-            :class:`~symderiv_ledger.claims.claim.Claim`.
-    """
-
-    points: Callable[[Any], Iterable[Point]] | None = None
-    rule: ComparisonRule | None = None
+    # all this as a claim without a statement; without ``points`` if there are none
+    claim: Claim = field(default_factory=lambda: Claim(""))
+    # the reference, which checks statements early; None for a function
     reference: Reference | None = None
-    indices: Indices = field(default_factory=dict)
-    regime: str = ""
-    where: str = ""
-    rests_on: str = ""
-    symmetric: tuple[str, ...] = ()
-    equal: tuple[tuple[str, str], ...] = ()
-    diagonal: tuple[str, ...] = ()
-    uses: tuple[Use, ...] = ()
-    tried_at: str = ""
-
-    def meant(self, names: frozenset[str]) -> PointSet:
-        """Return the set for statements with these names: see :meth:`Reference.meant`."""
-        if self.reference is None:
-            return self
-        meant = self.reference.meant(names)
-        if meant.weights == self.reference.weights:
-            return self
-        said = f"{meant.weights}, of which the statement has none"
-        return replace(
-            self,
-            points=meant.points,
-            reference=meant,
-            regime=f"{self.regime}; {said}" if self.regime else said,
-            tried_at=f"{self.tried_at}, {meant.weights}",
-        )
-
-    @property
-    def conventions(self) -> Conventions | None:
-        """The conventions that the points may follow; None if there is one only."""
-        if self.reference is None or not self.reference.conventions:
-            return None
-        return Conventions(self.reference.weights, self.reference.conventions)
+    indices: Indices = field(default_factory=dict)  # ranges of indices by name
 
     @classmethod
-    def read(cls, table: Mapping[str, Any], package: str, indices: Indices) -> PointSet:
+    def read(cls, table: Table, package: str, indices: Indices) -> PointSet:
         """Return a set from its table.
 
         Args:
@@ -101,14 +60,12 @@ class PointSet:
             indices: The indices of the whole paper.
         """
         reference = None
-        symmetric = names_of(table, "symmetric")
+        facts = {key: read(table, key) for key, read in FACTS.items()}
         if "function" in table:
             points = _function(table, package)
             call = ast.parse(text_of(table, "function"), mode="eval")
             tried_at = f"{package}.{ast.unparse(call)}"
-            rule: ComparisonRule = Exact()
-            if "rule" in table:
-                rule = read_rule(text_of(table, "rule"))
+            rule = read_rule(text_of(table, "rule")) if "rule" in table else Exact()
             refuse_unknown(table, SET_KEYS)
         else:
             if "rule" in table:
@@ -117,21 +74,25 @@ class PointSet:
             reference = read_reference(keys)
             tried_at = ", ".join(f"{key} = {keys[key]!r}" for key in sorted(keys))
             points, rule = reference.points, reference.rule
-            symmetric = symmetric or reference.symmetric
-        return cls(
-            points,
-            rule,
-            reference,
-            {**indices, **read_indices(texts_of(table, "indices"))},
-            symmetric=symmetric,
-            equal=pairs_of(table, "equal"),
-            diagonal=names_of(table, "diagonal"),
-            uses=read_uses(table),
-            tried_at=tried_at,
-            regime=text_of(table, "regime"),
-            where=text_of(table, "where"),
-            rests_on=text_of(table, "rests_on"),
-        )
+            facts["symmetric"] = facts["symmetric"] or reference.symmetric
+        claim = Claim("", points=points, rule=rule, tried_at=tried_at, **facts)
+        return cls(claim, reference, {**indices, **read_indices(texts_of(table, "indices"))})
+
+    def meant(self, names: frozenset[str]) -> PointSet:
+        """Return the set for statements with these names: see :meth:`Reference.meant`."""
+        if self.reference is None or len(self.reference.conventions) < 2:
+            return self
+        meant, claim = self.reference.meant(names), self.claim
+        if meant.weights != self.reference.weights:
+            said = f"{meant.weights}, of which the statement has none"
+            claim = replace(
+                claim,
+                points=meant.points,
+                regime="; ".join(filter(None, (claim.regime, said))),
+                tried_at=f"{claim.tried_at}, {meant.weights}",
+            )
+        conventions = Conventions(meant.weights, meant.conventions)
+        return replace(self, claim=replace(claim, conventions=conventions), reference=meant)
 
 
 def read_rule(text: str) -> ComparisonRule:
@@ -147,12 +108,12 @@ def read_rule(text: str) -> ComparisonRule:
         raise InputError(f"the rule {name} does not take the arguments in {text!r}") from None
 
 
-def module_of(table: Mapping[str, Any]) -> str:
+def module_of(table: Table) -> str:
     """Return the module whose function a set names, empty if it names none."""
     return _call(text_of(table, "function"))[0].rpartition(".")[0]
 
 
-def _function(table: Mapping[str, Any], package: str) -> Callable[[Any], Iterable[Point]]:
+def _function(table: Table, package: str) -> Callable[[Any], Iterable[Point]]:
     """Return the function that a set's key ``function`` names, or makes if it has arguments."""
     text = text_of(table, "function")
     if not package:
@@ -176,14 +137,15 @@ def _call(text: str) -> tuple[str, dict[str, Any] | None]:
     The name is empty if the text is something else.
     """
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
-        call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
-        values = {str(word.arg): _frozen(ast.literal_eval(word.value)) for word in call.keywords}
+        match ast.parse(text.strip(), mode="eval").body:
+            case ast.Call(func=ast.Name() | ast.Attribute() as name, args=[], keywords=words):
+                values = {str(word.arg): ast.literal_eval(word.value) for word in words}
+                return ast.unparse(name), {key: _frozen(value) for key, value in values.items()}
+            case ast.Name() | ast.Attribute() as name:
+                return ast.unparse(name), None
     except (SyntaxError, ValueError):
-        return "", None
-    if call.args or not isinstance(call.func, ast.Name | ast.Attribute):
-        return "", None
-    return ast.unparse(call.func), values if isinstance(tree, ast.Call) else None
+        pass
+    return "", None
 
 
 def _frozen(value: Any) -> Any:

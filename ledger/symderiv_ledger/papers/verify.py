@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from symderiv.foundation.errors import FormulaError, SymderivError, ToleranceError
@@ -34,9 +34,7 @@ MAX_PARTS: Final = 7
 class UnsettledError(ToleranceError):
     """Neither the printed formula nor a correction passes, although both sides can be computed.
 
-    Args:
-        message: The reason, in words.
-        *evidence: The evidence on the printed statement, then that on the corrected one.
+    It comes with the evidence on the printed statement, then that on the corrected one.
     """
 
     def __init__(self, message: str, *evidence: Tested) -> None:
@@ -46,19 +44,12 @@ class UnsettledError(ToleranceError):
 
 @dataclass(frozen=True)
 class MutantReport:
-    """Outcomes of the mutants of one claim.
+    """Outcomes of the mutants of one claim."""
 
-    Args:
-        caught: Rejected at some point.
-        equivalent: Proved to say the same as the original.
-        stillborn: Have no value (an index out of range), so that they need not be caught.
-        survivors: Passed, without being proved equivalent.
-    """
-
-    caught: int
-    equivalent: tuple[Mutant, ...]
-    stillborn: int
-    survivors: tuple[Mutant, ...]
+    caught: int  # rejected at some point
+    equivalent: tuple[Mutant, ...]  # proved to say the same as the original
+    stillborn: int  # have no value (an index out of range), so that they need not be caught
+    survivors: tuple[Mutant, ...]  # passed, without being proved equivalent
 
     @property
     def wanted(self) -> int:
@@ -68,23 +59,15 @@ class MutantReport:
 
 @dataclass(frozen=True)
 class Finding:
-    """The verdict on a claim.
+    """The verdict on a claim."""
 
-    Args:
-        claim: The claim.
-        verdict: One of :data:`~symderiv_ledger.claims.claim.VERDICTS`.
-        printed: Evidence on the printed statement; None if it has none.
-        corrected: Evidence on the corrected statement; None if none was needed.
-        mutants: What became of the mutants of the statement that passed; None if not asked for.
-        reason: Why nothing could be computed; empty if something was.
-    """
-
-    claim: Claim
-    verdict: str
-    printed: Tested | None = None
-    corrected: Tested | None = None
+    claim: Claim  # the claim
+    verdict: str  # one of :data:`~symderiv_ledger.claims.claim.VERDICTS`
+    printed: Tested | None = None  # evidence on the printed statement; None if it has none
+    corrected: Tested | None = None  # evidence on the corrected statement; None if none was needed
+    # what became of the mutants of the statement that passed; None if not asked for
     mutants: MutantReport | None = None
-    reason: str = ""
+    reason: str = ""  # why nothing could be computed; empty if something was
 
 
 def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
@@ -100,9 +83,8 @@ def printed_of(paper: Paper, claim: Claim) -> tuple[str, ...]:
 def verify_claim(claim: Claim, *, with_mutants: bool = False) -> Finding:
     """Compute the verdict on a claim, and try all mutants of the statement that passed if asked to.
 
-    Returns:
-        Its verdict; ``not-checkable`` with the reason where a mean does not exist, digits are not
-        reached, or a statement has no value in the arithmetic of its rule.
+    It is ``not-checkable`` where a mean does not exist, digits are not reached, or a statement has
+    no value in the arithmetic of its rule.
 
     Raises:
         UnsettledError: Neither the printed nor a corrected statement passes, a correction was given
@@ -114,116 +96,107 @@ def verify_claim(claim: Claim, *, with_mutants: bool = False) -> Finding:
         if not claim.definition:
             raise UnsettledError(f"equation {claim.name}: there is no statement to be checked")
         return Finding(claim, "definition")
+    assert claim.points is not None, claim.name
+    assert claim.rule is not None, claim.name
     try:
-        return _computed(claim, with_mutants)
+        with arithmetic_of(claim.rule) as arithmetic:
+            points = list(claim.points(arithmetic))
+            return _Trial(claim, claim.rule, points, arithmetic).finding(with_mutants)
     except UnsettledError:
         raise
     except SymderivError as error:
         return Finding(claim, "not-checkable", reason=f"it could not be computed: {error}")
 
 
-def _computed(claim: Claim, with_mutants: bool) -> Finding:
-    assert claim.points is not None, claim.name
-    assert claim.rule is not None, claim.name
-    statement = parse_statement(claim.statement)
-    with arithmetic_of(claim.rule) as arithmetic:
-        points = list(claim.points(arithmetic))
-        tested = _test_of_print(claim, statement, points, arithmetic)
-        corrected, true_statement = None, statement
+@dataclass(frozen=True)
+class _Trial:
+    """A claim with the rule, the points and the arithmetic by which its statements are tried."""
+
+    claim: Claim
+    rule: ComparisonRule
+    points: list[Point]
+    arithmetic: Any
+
+    def finding(self, with_mutants: bool) -> Finding:
+        claim = self.claim
+        true = statement = parse_statement(claim.statement)
+        tested, corrected = self._of_print(), None
         if not tested.passed:
-            true_statement, corrected = _correction(claim, tested, points, arithmetic)
+            true, corrected = self._correction(tested)
         elif claim.corrected:
             raise UnsettledError(
                 f"equation {claim.name} has a correction, but the print passes", tested
             )
-        report = _mutants(claim, true_statement, points, arithmetic) if with_mutants else None
-    verdict = judge(claim, statement, tested, true_statement)
-    return Finding(claim, verdict, tested, corrected, report)
-
-
-def judge(claim: Claim, statement: Relation, tested: Tested, corrected: Relation) -> str:
-    """Return the verdict that the evidence on a claim gives."""
-    if tested.passed:
-        assert claim.rule is not None
-        return "definition" if claim.definition else claim.rule.verdict
-    if claim.in_words:
-        return "false"
-    sizes = [size for _, size in places(statement.tree, corrected.tree)]
-    small = len(sizes) <= MAX_PLACES and all(size <= MAX_PARTS for size in sizes)
-    return "misprint" if small else "false"
-
-
-def _test_of_print(
-    claim: Claim, statement: Relation, points: list[Point], arithmetic: Any
-) -> Tested:
-    """Try a printed statement; it fails if it has no value because an index leaves its range."""
-    assert claim.rule is not None
-    try:
-        return claim.rule.test(statement, claim.ranges, points, arithmetic)
-    except OutOfRangeError as error:
-        return Tested(False, 1, None, f"has no value: {error}")
-
-
-def _correction(
-    claim: Claim, tested: Tested, points: list[Point], arithmetic: Any
-) -> tuple[Relation, Tested]:
-    assert claim.rule is not None
-    if not claim.corrected:
-        otherwise = _under_other_conventions(claim, arithmetic)
-        raise UnsettledError(
-            f"equation {claim.name} {tested.summary}; there is no correction{otherwise}", tested
-        )
-    statement = parse_statement(claim.corrected)
-    tested_again = claim.rule.test(statement, claim.ranges, points, arithmetic)
-    if not tested_again.passed:
-        raise UnsettledError(
-            f"the correction of equation {claim.name} {tested_again.summary}", tested, tested_again
-        )
-    return statement, tested_again
-
-
-def _under_other_conventions(claim: Claim, arithmetic: Any) -> str:
-    """Return words on which other conventions the print holds or fails with."""
-    if claim.conventions is None:
-        return ""
-    statement = parse_statement(claim.statement)
-    assumed = claim.conventions.assumed
-    outcomes: dict[bool, list[str]] = {True: [], False: []}
-    for words, points in claim.conventions.points.items():
-        if words != assumed:
-            with suppress(SymderivError):
-                tested = _test_of_print(claim, statement, list(points(arithmetic)), arithmetic)
-                outcomes[tested.passed].append(words)
-    if held := " and with ".join(outcomes[True]):
-        return f" (it fails with {assumed} and holds with {held}: see weights)"
-    failed = ", with ".join(outcomes[False])
-    return f" (it fails with {assumed}, and with {failed})" if failed else ""
-
-
-def _mutants(
-    claim: Claim, statement: Relation, points: list[Point], arithmetic: Any
-) -> MutantReport:
-    assert claim.rule is not None
-    caught, stillborn = 0, 0
-    equivalent: list[Mutant] = []
-    survivors: list[Mutant] = []
-    for mutant in mutants(statement, claim.ranges):
-        try:
-            passed = claim.rule.test(mutant.statement, claim.ranges, points, arithmetic).passed
-        except ToleranceError:
-            passed = True  # an undecided mutant is not caught
-        except (FormulaError, ValueError, TypeError, ArithmeticError):
-            stillborn += 1
-            continue
-        if not passed:
-            caught += 1
-        elif are_equivalent(
-            statement, mutant.statement, claim.symmetric, claim.equal, claim.diagonal
-        ):
-            equivalent.append(mutant)
+        report = self._mutants(true) if with_mutants else None
+        if tested.passed:
+            verdict = "definition" if claim.definition else self.rule.verdict
         else:
-            survivors.append(mutant)
-    return MutantReport(caught, tuple(equivalent), stillborn, tuple(survivors))
+            sizes = [size for _, size in places(statement.tree, true.tree)]
+            small = len(sizes) <= MAX_PLACES and all(size <= MAX_PARTS for size in sizes)
+            verdict = "misprint" if small and not claim.in_words else "false"
+        return Finding(claim, verdict, tested, corrected, report)
+
+    def _test(self, statement: Relation) -> Tested:
+        return self.rule.test(statement, self.claim.ranges, self.points, self.arithmetic)
+
+    def _of_print(self) -> Tested:
+        """Try a printed statement; it fails if it has no value as an index leaves its range."""
+        try:
+            return self._test(parse_statement(self.claim.statement))
+        except OutOfRangeError as error:
+            return Tested(False, 1, None, f"has no value: {error}")
+
+    def _correction(self, tested: Tested) -> tuple[Relation, Tested]:
+        name = self.claim.name
+        if not self.claim.corrected:
+            otherwise = self._under_other_conventions()
+            raise UnsettledError(
+                f"equation {name} {tested.summary}; there is no correction{otherwise}", tested
+            )
+        statement = parse_statement(self.claim.corrected)
+        again = self._test(statement)
+        if not again.passed:
+            raise UnsettledError(
+                f"the correction of equation {name} {again.summary}", tested, again
+            )
+        return statement, again
+
+    def _under_other_conventions(self) -> str:
+        """Return words on which other conventions the print holds or fails with."""
+        if self.claim.conventions is None:
+            return ""
+        assumed = self.claim.conventions.assumed
+        outcomes: dict[bool, list[str]] = {True: [], False: []}
+        for words, points in self.claim.conventions.points.items():
+            if words != assumed:
+                with suppress(SymderivError):
+                    other = replace(self, points=list(points(self.arithmetic)))
+                    outcomes[other._of_print().passed].append(words)
+        if held := " and with ".join(outcomes[True]):
+            return f" (it fails with {assumed} and holds with {held}: see weights)"
+        failed = ", with ".join(outcomes[False])
+        return f" (it fails with {assumed}, and with {failed})" if failed else ""
+
+    def _mutants(self, statement: Relation) -> MutantReport:
+        claim = self.claim
+        caught, stillborn = 0, 0
+        equivalent: list[Mutant] = []
+        survivors: list[Mutant] = []
+        for mutant in mutants(statement, claim.ranges):
+            try:
+                passed = self._test(mutant.statement).passed
+            except ToleranceError:
+                passed = True  # an undecided mutant is not caught
+            except (FormulaError, ValueError, TypeError, ArithmeticError):
+                stillborn += 1
+                continue
+            if not passed:
+                caught += 1
+                continue
+            names = claim.symmetric, claim.equal, claim.diagonal
+            same = are_equivalent(statement, mutant.statement, *names)
+            (equivalent if same else survivors).append(mutant)
+        return MutantReport(caught, tuple(equivalent), stillborn, tuple(survivors))
 
 
 @contextmanager
@@ -258,22 +231,17 @@ def overturned_by(finding: Finding) -> str:
     A print that failed is cleared only by an error in its counterexample; its correction is
     overturned like a print that passed.
     """
-    claim, printed = finding.claim, finding.printed
+    claim, printed, corrected = finding.claim, finding.printed, finding.corrected
     if claim.rule is None or printed is None or finding.verdict == "unsettled":
         return ""
-    if printed.passed:
-        return _overturned(claim.rule, claim.statement, printed)
     cleared = "the print's failure: a value of its sides, which have none"
     if printed.counterexample is not None:
         cleared = "the print's failure: that its sides agree at the counterexample"
-    if finding.corrected is None:
-        return cleared
-    return f"{cleared}; the correction: " + _overturned(
-        claim.rule, claim.corrected, finding.corrected
-    )
-
-
-def _overturned(rule: ComparisonRule, statement: str, passed: Tested) -> str:
-    relations = parse_statement(statement).relations
-    ordered = not any(isinstance(relation, ast.Eq) for relation in relations)
-    return rule.overturned_by(passed.points, ordered=ordered)
+    statement, passed = claim.statement, printed
+    if not printed.passed:
+        if corrected is None:
+            return cleared
+        statement, passed = claim.corrected, corrected
+    ordered = not any(isinstance(op, ast.Eq) for op in parse_statement(statement).relations)
+    words = claim.rule.overturned_by(passed.points, ordered=ordered)
+    return words if printed.passed else f"{cleared}; the correction: {words}"

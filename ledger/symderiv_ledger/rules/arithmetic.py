@@ -20,64 +20,25 @@ from symderiv_ledger.claims.statement import Range, bounds_of, name_of, parts_of
 _SAFETY: Final = 10
 _LAST_DIGITS: Final = 3
 _BITS_PER_DIGIT: Final = 3.3219280948873626
+MAX_TERMS: Final = 2_000_000
+MAX_POWER: Final = 100_000
 
-
-def _middle(value: Any, context: Any) -> Any:
-    if hasattr(value, "mid"):
-        if not value.is_finite():
-            return -context.inf if value < 0 else context.inf
-        mantissa, exponent = value.mid().man_exp()
-        return context.ldexp(context.mpf(int(mantissa)), int(exponent))
-    if isinstance(value, Indexed):
-        ranges = value.ranges
-        return Indexed(lambda *place: _middle(value[place], context), *ranges)
-    return value
-
-
-def ball_integral(
-    integrand: Callable[[Any, Mapping[str, Any]], Callable[..., Any]],
-    values: Mapping[str, Any],
-    limits: Sequence[Sequence[Any]],
-    balls: Any,
-) -> Any:
-    """Return a ball around an integral that a statement writes out.
-
-    It is computed in mpmath at the same number of digits, twice with different nodes. The ball is
-    not proved: its radius is ten times the difference of both and of mpmath's own estimate, and
-    never less than the last three digits.
-
-    Args:
-        integrand: Takes an arithmetic and the values of names in it; returns a function of the
-            variables.
-        values: What names stand for; functions among them are not supported.
-        limits: Both ends of each variable, in balls.
-        balls: The arithmetic of the statement.
-    """
-    digits = int(balls.prec / _BITS_PER_DIGIT)
-    with arithmetic(digits, "mpmath") as context:
-
-        def middle(name: str) -> Any:
-            return _middle(values[name], context)
-
-        lazy = {name: partial(middle, name) for name in values}
-        function = integrand(context, Values({}, lazy))
-        ends = [[_middle(end, context) for end in pair] for pair in limits]
-        split = [[low, _between(low, high, context), high] for low, high in ends]
-        one, estimate = context.quad(function, *ends, error=True)
-        two = context.quad(function, *split)
-        least = abs(two) * context.mpf(10) ** (_LAST_DIGITS - digits)
-        off = _SAFETY * (abs(one - two) + abs(estimate)) + least
-        return arb(str(two)) + arb(0, arb(str(off)).abs_upper())
-
-
-def _between(low: Any, high: Any, context: Any) -> Any:
-    if context.isinf(low) and context.isinf(high):
-        return context.mpf(1) / 3
-    if context.isinf(high):
-        return low + 1
-    if context.isinf(low):
-        return high - 1
-    return low + (high - low) * 4 / 9
+_BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+#: Functions whose integers stay integers.
+_OF_INTEGERS: Final = ("factorial", "binomial", "bernoulli", "zeta")
 
 
 class OutOfRangeError(FormulaError):
@@ -85,11 +46,9 @@ class OutOfRangeError(FormulaError):
 
 
 class Indexed:
-    """A quantity with indices that start where the paper starts them.
+    """A quantity with indices that start where the paper starts them, each with its range.
 
-    Args:
-        values: A nested sequence, a matrix, or a function of the indices.
-        *ranges: First and last value of each index.
+    ``values`` are a nested sequence, a matrix, or a function of the indices.
     """
 
     def __init__(self, values: Any, *ranges: tuple[int, int]) -> None:
@@ -102,15 +61,13 @@ class Indexed:
         for index, (first, last) in zip(indices, self.ranges, strict=True):
             if not first <= index <= last:
                 raise OutOfRangeError(f"index {index} is outside {first}..{last}")
-        if callable(self.values):
-            return self.values(*indices)
         value = self.values
+        if callable(value):
+            return value(*indices)
         offsets = [i - first for i, (first, _) in zip(indices, self.ranges, strict=True)]
         if hasattr(value, "rows") and len(offsets) == 2:
             return value[offsets[0], offsets[1]]
-        for offset in offsets:
-            value = value[offset]
-        return value
+        return functools.reduce(operator.getitem, offsets, value)
 
 
 class Values(Mapping[str, Any]):
@@ -153,38 +110,19 @@ def extended(values: Mapping[str, Any], names: Mapping[str, Any]) -> Mapping[str
     return _Extended({**maps[0], **names}, maps[1])
 
 
-MAX_TERMS: Final = 2_000_000
-MAX_POWER: Final = 100_000
-
-_BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-}
-COMPARE: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-
-
 def evaluate(node: ast.AST, values: Mapping[str, Any], numbers: Any) -> Any:
-    """Return the value of an expression.
+    """Return the value of a part of a statement.
 
     Integers stay integers (they may be indices) until a division or a function meets them.
 
     Args:
-        node: Part of a statement.
+        node: The part.
         values: What its names stand for: numbers, functions, :class:`Indexed`, matrices.
         numbers: The arithmetic; see :mod:`symderiv.precision.balls.contexts`.
 
     Raises:
         OutOfRangeError: An index is outside its range.
-        FormulaError: A name is not known, a division by zero, a function that this arithmetic
-            does not have.
+        FormulaError: A name or function is not known, or a division by zero.
     """
     return Evaluator(numbers).value(node, values)
 
@@ -194,9 +132,8 @@ def index_values(ranges: tuple[Range, ...], values: Mapping[str, Any]) -> Iterat
 
     Bounds of a range may contain earlier indices.
     """
-    bounds = [(free.name, free.first, free.last) for free in ranges]
-    for bound in Evaluator(None).bindings(bounds, values):
-        yield {name: bound[name] for name, _, _ in bounds}
+    for bound in Evaluator(None).bindings(ranges, values):
+        yield {free.name: bound[free.name] for free in ranges}
 
 
 class Evaluator:
@@ -210,21 +147,24 @@ class Evaluator:
             raise FormulaError(f"division by zero in {ast.unparse(node)}") from None
 
     def _value(self, node: ast.AST, values: Mapping[str, Any]) -> Any:
-        if isinstance(node, ast.Constant):
-            return node.value if isinstance(node.value, int) else self.number(repr(node.value))
-        if isinstance(node, ast.Name):
-            return self.name(node.id, values)
-        if isinstance(node, ast.Subscript):
-            return self.entry(node, values)
-        if isinstance(node, ast.UnaryOp):
-            value = self._value(node.operand, values)
-            return -value if isinstance(node.op, ast.USub) else value
-        if isinstance(node, ast.BinOp):
-            return self.binary(node, values)
-        if isinstance(node, ast.Compare):
-            return self.holds(node, values)
-        if isinstance(node, ast.Call):
-            return self.call(node, values)
+        match node:
+            case ast.Constant(value=number):
+                return number if isinstance(number, int) else self.number(repr(number))
+            case ast.Name(id=name):
+                return self.name(name, values)
+            case ast.Subscript():
+                return self.entry(node, values)
+            case ast.UnaryOp(op=sign, operand=operand):
+                value = self._value(operand, values)
+                return -value if isinstance(sign, ast.USub) else value
+            case ast.BinOp(op=op):
+                return self.binary(
+                    op, self._value(node.left, values), self._value(node.right, values)
+                )
+            case ast.Compare():
+                return self.holds(node, values)
+            case ast.Call():
+                return self.call(node, values)
         raise FormulaError(f"{ast.unparse(node)} has no value")
 
     def integer(self, node: ast.AST, values: Mapping[str, Any]) -> int:
@@ -258,15 +198,14 @@ class Evaluator:
             raise FormulaError(f"{name} has no indices")
         return array[indices]
 
-    def binary(self, node: ast.BinOp, values: Mapping[str, Any]) -> Any:
-        left, right = self._value(node.left, values), self._value(node.right, values)
-        if isinstance(node.op, ast.MatMult):
+    def binary(self, op: ast.operator, left: Any, right: Any) -> Any:
+        if isinstance(op, ast.MatMult):
             return self.matrix_product(left, right)
-        if isinstance(node.op, ast.Div):
-            return self.number(left) / right if isinstance(left, int) else left / right
-        if isinstance(node.op, ast.Pow):
+        if isinstance(op, ast.Pow):
             return self.power(left, right)
-        return _BINARY[type(node.op)](left, right)
+        if isinstance(op, ast.Div) and isinstance(left, int):
+            left = self.number(left)
+        return _BINARY[type(op)](left, right)
 
     def power(self, base: Any, exponent: Any) -> Any:
         if isinstance(exponent, int) and abs(exponent) > MAX_POWER:
@@ -285,31 +224,32 @@ class Evaluator:
 
     def call(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         name = name_of(node)
-        if name in ("Sum", "Product", "Integral", "Derivative", "If"):
-            return getattr(self, f"_{name.lower()}")(node, values)
+        if name in ("Sum", "Product"):
+            combine, start = (operator.add, 0) if name == "Sum" else (operator.mul, 1)
+            return functools.reduce(combine, self._terms(node, values), start)
+        if name in _BINDING:
+            return _BINDING[name](self, node, values)
         arguments = [self._value(argument, values) for argument in node.args]
-        if name in ("Max", "Min"):
-            return (max if name == "Max" else min)(arguments)
         if name in values:
             if not callable(values[name]):
                 raise FormulaError(f"{name} is not a function")
             return values[name](*arguments)
-        if name == "delta" and len(arguments) == 2:
-            return int(arguments[0] == arguments[1])
         if name in _MATRIX:
             self._need("matrix", "matrices")
             return _MATRIX[name](self.numbers, *arguments)
-        if name in ("Matrix", "Vector"):
-            return self._matrix_of_entries(name, arguments)
-        if name == "Gamma":
-            return self._gamma(arguments)
+        if name in ("Max", "Min"):
+            return (max if name == "Max" else min)(arguments)
         if name == "abs":
             return abs(arguments[0])
-        function = getattr(self.numbers, name, None)
+        if name == "delta" and len(arguments) == 2:
+            return int(arguments[0] == arguments[1])
+        if name == "Gamma" and len(arguments) > 1:  # the upper incomplete Gamma(s, x)
+            self._need("gammainc", "incomplete gamma functions")
+            name = "gammainc"
+        function = getattr(self.numbers, "gamma" if name == "Gamma" else name, None)
         if function is None or not callable(function):
             raise FormulaError(f"there is no function {name} here")
-        integers = ("factorial", "binomial", "bernoulli", "zeta")
-        return function(*(a if name in integers else self._converted(a) for a in arguments))
+        return function(*(a if name in _OF_INTEGERS else self._converted(a) for a in arguments))
 
     def _need(self, function: str, what: str) -> None:
         if not hasattr(self.numbers, function):
@@ -318,38 +258,16 @@ class Evaluator:
     def _converted(self, value: Any) -> Any:
         return self.number(value) if isinstance(value, int) else value
 
-    def _matrix_of_entries(self, name: str, arguments: list[Any]) -> Any:
-        """Return Matrix(rows, columns, entries by rows), or the column Vector(entries)."""
-        self._need("matrix", "matrices")
-        rows, columns, *entries = (len(arguments), 1, *arguments) if name == "Vector" else arguments
-        if not isinstance(rows, int) or not isinstance(columns, int):
-            raise FormulaError("Matrix(rows, columns, entries) needs two integers first")
-        if len(entries) != rows * columns:
-            raise FormulaError(f"{rows} x {columns} entries are needed, not {len(entries)}")
-        matrix = self.numbers.matrix(rows, columns)
-        for position, entry in enumerate(entries):
-            matrix[position // columns, position % columns] = self._converted(entry)
-        return matrix
-
-    def _gamma(self, arguments: list[Any]) -> Any:
-        """Return Gamma(s), or the upper incomplete Gamma(s, x)."""
-        first, *rest = (self._converted(value) for value in arguments)
-        if not rest:
-            return self.numbers.gamma(first)
-        self._need("gammainc", "incomplete gamma functions")
-        return self.numbers.gammainc(first, rest[0])
-
     def _terms(self, node: ast.Call, values: Mapping[str, Any]) -> Iterator[Any]:
-        ranges = bounds_of(node)
         conditions = [part for part in node.args[1:] if isinstance(part, ast.Compare)]
-        for count, bound in enumerate(self.bindings(ranges, values)):
+        for count, bound in enumerate(self.bindings(bounds_of(node), values)):
             if count > MAX_TERMS:
                 raise FormulaError(f"a sum has more than {MAX_TERMS} terms")
             if all(self.holds(condition, bound) for condition in conditions):
                 yield self._value(node.args[0], bound)
 
     def bindings(
-        self, ranges: Sequence[tuple[str, ast.expr, ast.expr]], values: Mapping[str, Any]
+        self, ranges: Sequence[Range], values: Mapping[str, Any]
     ) -> Iterator[Mapping[str, Any]]:
         """Yield the values extended by bound names, for all values of these, the last fastest."""
         if not ranges:
@@ -358,12 +276,6 @@ class Evaluator:
         (name, first, last), *rest = ranges
         for index in range(self.integer(first, values), self.integer(last, values) + 1):
             yield from self.bindings(rest, extended(values, {name: index}))
-
-    def _sum(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        return functools.reduce(operator.add, self._terms(node, values), 0)
-
-    def _product(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
-        return functools.reduce(operator.mul, self._terms(node, values), 1)
 
     def _if(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
         condition, yes, no = node.args
@@ -394,7 +306,7 @@ class Evaluator:
 
             return integral(integrand(Arrays(depth + len(names)), values), limits, depth)
         if balls:
-            return ball_integral(integrand, values, limits, self.numbers)
+            return _ball_integral(integrand, values, limits, self.numbers)
         return self.numbers.quad(integrand(self.numbers, values), *limits)
 
     def _derivative(self, node: ast.Call, values: Mapping[str, Any]) -> Any:
@@ -409,6 +321,68 @@ class Evaluator:
         return self.numbers.diff(of_the_name, at, order)
 
 
+def _ball_integral(
+    integrand: Callable[[Any, Mapping[str, Any]], Callable[..., Any]],
+    values: Mapping[str, Any],
+    limits: Sequence[Sequence[Any]],
+    balls: Any,
+) -> Any:
+    """Return a ball around an integral that a statement writes out.
+
+    It is computed in mpmath at the same number of digits, twice with different nodes. The ball is
+    not proved: its radius is ten times the difference of both and of mpmath's own estimate, and
+    never less than the last three digits. ``values`` that are functions are not supported.
+    """
+    digits = int(balls.prec / _BITS_PER_DIGIT)
+    with arithmetic(digits, "mpmath") as context:
+
+        def middle(name: str) -> Any:
+            return _middle(values[name], context)
+
+        lazy = {name: partial(middle, name) for name in values}
+        function = integrand(context, Values({}, lazy))
+        ends = [[_middle(end, context) for end in pair] for pair in limits]
+        split = [[low, _between(low, high, context), high] for low, high in ends]
+        one, estimate = context.quad(function, *ends, error=True)
+        two = context.quad(function, *split)
+        least = abs(two) * context.mpf(10) ** (_LAST_DIGITS - digits)
+        off = _SAFETY * (abs(one - two) + abs(estimate)) + least
+        return arb(str(two)) + arb(0, arb(str(off)).abs_upper())
+
+
+def _middle(value: Any, context: Any) -> Any:
+    if isinstance(value, Indexed):
+        return Indexed(lambda *place: _middle(value[place], context), *value.ranges)
+    if not hasattr(value, "mid"):
+        return value
+    if not value.is_finite():
+        return -context.inf if value < 0 else context.inf
+    mantissa, exponent = value.mid().man_exp()
+    return context.ldexp(context.mpf(int(mantissa)), int(exponent))
+
+
+def _between(low: Any, high: Any, context: Any) -> Any:
+    if context.isinf(low) and context.isinf(high):
+        return context.mpf(1) / 3
+    if context.isinf(high):
+        return low + 1
+    if context.isinf(low):
+        return high - 1
+    return low + (high - low) * 4 / 9
+
+
+def _matrix(numbers: Any, rows: Any, columns: Any, *entries: Any) -> Any:
+    """Return Matrix(rows, columns, entries by rows)."""
+    if not isinstance(rows, int) or not isinstance(columns, int):
+        raise FormulaError("Matrix(rows, columns, entries) needs two integers first")
+    if len(entries) != rows * columns:
+        raise FormulaError(f"{rows} x {columns} entries are needed, not {len(entries)}")
+    matrix = numbers.matrix(rows, columns)
+    for position, entry in enumerate(entries):
+        matrix[position // columns, position % columns] = entry
+    return matrix
+
+
 def _kron(numbers: Any, first: Any, second: Any) -> Any:
     rows, columns = second.rows, second.cols
     result = numbers.matrix(first.rows * rows, first.cols * columns)
@@ -417,8 +391,16 @@ def _kron(numbers: Any, first: Any, second: Any) -> Any:
     return result
 
 
+#: Functions that bind names, or that evaluate some of their arguments only.
+_BINDING: Final = {
+    "Integral": Evaluator._integral,
+    "Derivative": Evaluator._derivative,
+    "If": Evaluator._if,
+}
 #: Functions of matrices by their names in statements; the first argument is the arithmetic.
 _MATRIX: Final[dict[str, Callable[..., Any]]] = {
+    "Matrix": _matrix,
+    "Vector": lambda numbers, *entries: _matrix(numbers, len(entries), 1, *entries),
     "transpose": lambda numbers, matrix: matrix.T,
     "inverse": lambda numbers, matrix: numbers.inverse(matrix),
     "det": lambda numbers, matrix: numbers.det(matrix),

@@ -46,18 +46,12 @@ class Arrays:
 
 
 def integral(integrand: Callable[..., Any], limits: Sequence[Sequence[Any]], depth: int = 0) -> Any:
-    """Return the integral over a product of ranges.
+    """Return the integral over a product of ranges: a float, or an array over other axes.
 
     Args:
         integrand: Takes an array per range.
         limits: First and last value of each range; the last may be infinite, the first not.
         depth: The number of axes that are in use already.
-
-    Returns:
-        A float; with ``depth`` > 0 an array over those axes.
-
-    Raises:
-        FormulaError: A range is not of this kind.
     """
     nodes, weights = [], []
     for number, (first, last) in enumerate(limits):

@@ -30,12 +30,8 @@ def are_equivalent(
 ) -> bool:
     """Return whether two statements with the same left side are proved to be the same.
 
-    Args:
-        first: One statement.
-        second: The other.
-        symmetric: Names whose two indices may be exchanged.
-        equal: Pairs of names with one value.
-        diagonal: Names of diagonal matrices.
+    Names may be said to have indices that can be exchanged, the same value, or no entries off the
+    diagonal: see :class:`~symderiv_ledger.claims.claim.Claim`.
     """
     if len(first.sides) != len(second.sides):
         return False
@@ -43,19 +39,16 @@ def are_equivalent(
     pairs = list(zip(first.sides, second.sides, strict=True))
     try:
         if len(pairs) == 2 and ast.unparse(first.sides[0]) == "0":
-            return _multiple(translate, *pairs[1])
+            # if one side is a nonzero number times the other, both vanish together
+            one, other = map(translate.expression, pairs[1])
+            ratio = sp.simplify(one / other)
+            return bool(ratio.is_number and ratio.is_finite and ratio != 0)
         return all(_same(translate, *pair) for pair in pairs)
     except SymderivError:
         raise
     except (TypeError, ValueError, AttributeError, NotImplementedError, RecursionError):
         # SymPy could not handle the expressions: then nothing is proved
         return False
-
-
-def _multiple(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
-    """Return whether one expression is a nonzero number times the other: both vanish together."""
-    ratio = sp.simplify(translate.expression(one) / translate.expression(other))
-    return bool(ratio.is_number and ratio.is_finite and ratio != 0)
 
 
 def _same(translate: _Translation, one: ast.expr, other: ast.expr) -> bool:
@@ -127,10 +120,8 @@ class _Translation(Evaluator):
         limits: list[Any] = []
         for part in node.args[1:]:
             if isinstance(part, ast.Compare):
-                sides = sorted(
-                    str(self.value(side, inside)) for side in (part.left, *part.comparators)
-                )
-                limits.append(sp.Symbol(f"{type(part.ops[0]).__name__} {sides}"))
+                both = (self.value(side, inside) for side in (part.left, *part.comparators))
+                limits.append(sp.Symbol(f"{type(part.ops[0]).__name__} {sorted(map(str, both))}"))
                 continue
             name, *ends = parts_of(part)
             limits += [sp.sympify(self.value(end, inside)) for end in ends]
@@ -140,13 +131,13 @@ class _Translation(Evaluator):
         if kind == "Product":
             return head(body, *limits)
         own = [sp.Symbol(inside[n], positive=True) for n in inside if inside[n] != bound.get(n)]
-        if len(inside) - len(bound) == 2:
-            body = _symmetrised(body, own, limits)
-        total = sp.S.Zero
-        for term in sp.Add.make_args(_with_deltas(body)):
-            outside, within = term.as_independent(*own, as_Add=False)
-            total += outside * head(within, *limits)
-        return total
+        if len(own) == len(inside) - len(bound) == 2 and limits[:2] == limits[2:]:
+            # the mean over both orders of two names that run over the same range
+            exchanged = dict(zip(own, reversed(own), strict=True))
+            body = (body + body.xreplace(exchanged)) / 2
+        terms = sp.Add.make_args(_with_deltas(body))
+        parts = (term.as_independent(*own, as_Add=False) for term in terms)
+        return sp.Add(*(outside * head(within, *limits) for outside, within in parts))
 
 
 def _with_deltas(expression: Any) -> Any:
@@ -174,11 +165,3 @@ def _sign(exponent: Any) -> Any:
             return sp.S.NegativeOne**exponent
         total += (factor % 2) * rest
     return sp.S.NegativeOne**total
-
-
-def _symmetrised(body: Any, names: Sequence[Any], limits: Sequence[Any]) -> Any:
-    """Return the mean over both orders of two bound names that run over the same range."""
-    if len(names) != 2 or len(limits) != 4 or limits[:2] != limits[2:]:
-        return body
-    first, second = names
-    return (body + body.xreplace({first: second, second: first})) / 2

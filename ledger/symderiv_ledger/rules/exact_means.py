@@ -19,8 +19,7 @@ from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import ComparisonRule, Point
 from symderiv_ledger.formulas.points import points
 from symderiv_ledger.rules.arithmetic import Indexed
-from symderiv_ledger.rules.comparison_rules import Exact
-from symderiv_ledger.rules.enclosed import Enclosed
+from symderiv_ledger.rules.comparison_rules import Enclosed, Exact
 
 #: Number of extra digits, against rounding in the statement.
 GUARD: Final = 10
@@ -34,30 +33,28 @@ _NEAR: Final = sp.Rational(1, 10**9)
 
 @dataclass(frozen=True)
 class GaussianMean:
-    """E[integrand] over centred Gaussian fields, as a function of their covariance.
+    """E[integrand] over centred Gaussian fields, as a function of their covariance."""
 
-    Args:
-        integrand: What is averaged.
-        fields: The n fields.
-        digits: The number of digits asked for; a mean without closed form may have fewer.
-        insist: Whether it must have them all.
-    """
-
-    integrand: sp.Expr
-    fields: tuple[sp.Symbol, ...]
-    digits: int
-    insist: bool = False
+    integrand: sp.Expr  # what is averaged
+    fields: tuple[sp.Symbol, ...]  # the n fields
+    digits: int  # the number of digits asked for; a mean without closed form may have fewer
+    insist: bool = False  # whether it must have them all
 
     @cached_property
     def _derived(self) -> sp.Expr | SymderivError:
-        from symderiv.gaussian import covariance_symbols, expectation
+        from symderiv.gaussian import expectation
 
-        matrix = covariance_symbols(len(self.fields))
         try:
-            return expectation(self.integrand, self.fields, matrix).value
+            return expectation(self.integrand, self.fields, self._covariance).value
         except (DivergentError, NotYetError) as error:
             # the rules look at factors one by one: a mean that they call divergent may exist
             return error
+
+    @property
+    def _covariance(self) -> sp.Matrix:
+        from symderiv.gaussian import covariance_symbols
+
+        return covariance_symbols(len(self.fields))
 
     @property
     def closed(self) -> sp.Expr | None:
@@ -72,31 +69,24 @@ class GaussianMean:
         return Exact(digits=self.digits + GUARD, lost=GUARD)
 
     def points(self, numbers: Any) -> Iterator[Point]:
-        """Yield covariances inside the cone, some of them nearly singular, with the mean as ``I``.
-
-        Raises:
-            DivergentError: The mean does not exist.
-            ToleranceError, NotYetError: Quadrature does not reach the digits.
-        """
+        """Yield covariances inside the cone, some nearly singular, with the mean as ``I``."""
         if self.closed is None:
             yield from self._enclosed(numbers)
             return
-        from symderiv.gaussian import covariance_symbols
         from symderiv.gaussian.forms.evaluate import number
 
-        symbols = covariance_symbols(len(self.fields))
         for kind, covariance in self._covariances():
-            at = dict(zip(symbols, covariance, strict=True))
+            at = dict(zip(self._covariance, covariance, strict=True))
             value = number(self.closed.xreplace(at), numbers.dps, numbers)
             yield _point(kind, covariance, value, numbers)
 
     def _enclosed(self, numbers: Numbers) -> Iterator[Point]:
         variables = sum(not self.integrand.is_polynomial(x) for x in self.fields)
         most, count = _EFFORT[max(variables, 1)]
-        digits = self.digits if self.insist else min(self.digits, most)
+        tried = [self.digits] if self.insist else [min(self.digits, most), _AT_LEAST]
         for kind, covariance in list(self._covariances())[:count]:
             try:
-                value = self._enclosed_at(covariance, digits)
+                value = self._enclosed_at(covariance, tried)
             except ToleranceError:
                 if self.insist or not kind.startswith("nearly"):
                     raise
@@ -106,19 +96,17 @@ class GaussianMean:
                 raise derived if isinstance(derived, DivergentError) else error from None
             yield _point(kind, covariance, value, numbers)
 
-    def _enclosed_at(self, covariance: sp.Matrix, digits: int) -> Any:
+    def _enclosed_at(self, covariance: sp.Matrix, digits: Sequence[int]) -> Any:
+        """Return the mean to the first number of digits, or the next one where it is smaller."""
         try:
-            return enclosed_mean(self.integrand, self.fields, covariance, digits)
+            return enclosed_mean(self.integrand, self.fields, covariance, digits[0])
         except ToleranceError:
-            if self.insist or digits <= _AT_LEAST:
+            if digits[-1] >= digits[0]:
                 raise
-            return enclosed_mean(self.integrand, self.fields, covariance, _AT_LEAST)
+            return enclosed_mean(self.integrand, self.fields, covariance, digits[-1])
 
     def _covariances(self) -> Iterator[tuple[str, sp.Matrix]]:
-        from symderiv.gaussian import covariance_symbols
-
-        matrix = covariance_symbols(len(self.fields))
-        tried = points(matrix)
+        tried = points(self._covariance)
         inside = [point for point in tried if not point.degenerate]
         for point in inside:
             yield point.kind, point.covariance

@@ -13,7 +13,7 @@ and :math:`\epsilon_g = E[\delta^2]/2`, each enclosed by certified quadrature.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -27,8 +27,7 @@ from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.precision.balls.contexts import Numbers
 from symderiv_ledger.claims.claim import ComparisonRule, Point
 from symderiv_ledger.rules.arithmetic import Indexed, Values
-from symderiv_ledger.rules.comparison_rules import Exact
-from symderiv_ledger.rules.enclosed import Enclosed
+from symderiv_ledger.rules.comparison_rules import Enclosed, Exact
 from symderiv_ledger.rules.exact_means import GUARD, enclosed_mean
 
 #: Conventions on output weights, by the names that files give them.
@@ -50,24 +49,21 @@ _SCALED: Final = {
 }
 #: Digits of means without and with the terms of order η², which have products of four functions.
 _DIGITS: Final = {False: 12, True: 6}
+#: Values that are computed when they are asked for.
+_Lazy = Mapping[str, Callable[[], Any]]
+#: Sizes of the quantities with indices.
+_SIZES: Final = {"v": "K", "w": "M", "Q": "KK", "R": "KM", "T": "MM", "dQ": "KK", "dR": "KM"}
 
 
 @dataclass(frozen=True)
 class LearningRates:
-    """Rates of a student and a teacher.
+    """Rates of a student and a teacher."""
 
-    Args:
-        student, teacher: Activations.
-        full: True keeps the terms of order η².
-        digits: The number of digits of closed rates.
-        weights: A key of :data:`WEIGHTS`; scaled output weights are possible with closed means
-            only.
-    """
-
-    student: str
+    student: str  # activations
     teacher: str
-    full: bool
-    digits: int
+    full: bool  # True keeps the terms of order η²
+    digits: int  # the number of digits of closed rates
+    # a key of :data:`WEIGHTS`; scaled output weights are possible with closed means only
     weights: str = "any"
 
     @property
@@ -106,74 +102,62 @@ class LearningRates:
             if self.weights != "any":
                 power = {"one": 0.0, "1/sqrt(K)": 0.5, "1/K": 1.0}[self.weights]
                 v, w = [K**-power] * K, [M**-power] * M
-            rates = (self._closed if closed else self._enclosed)(gram, v, w, eta, numbers)
-            T = [[numbers.mpf(x) for x in row[K:]] for row in gram[K:]]
+            exact = [[numbers.mpf(x) for x in row] for row in gram]
             values = {
-                "K": K,
-                "M": M,
-                "eta": numbers.mpf(eta),
-                "v": Indexed([numbers.mpf(x) for x in v], (1, K)),
-                "w": Indexed([numbers.mpf(x) for x in w], (1, M)),
-                "T": Indexed(T, (1, M), (1, M)),
+                "v": [numbers.mpf(x) for x in v],
+                "w": [numbers.mpf(x) for x in w],
+                "Q": [row[:K] for row in exact[:K]],
+                "R": [row[K:] for row in exact[:K]],
+                "T": [row[K:] for row in exact[K:]],
             }
-            yield Point(f"K = {K}, M = {M}, eta = {eta:g}", Values(values | rates[0], rates[1]))
+            known: dict[str, Any] = {"K": K, "M": M, "eta": numbers.mpf(eta)}
+            known |= {name: _indexed(name, K, M, value) for name, value in values.items()}
+            rates = (self._closed if closed else self._enclosed)(gram, v, w, eta, numbers)
+            yield Point(f"K = {K}, M = {M}, eta = {eta:g}", Values(known, rates))
 
-    def _closed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> Any:
+    def _closed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> _Lazy:
         import numpy as np
 
         from symderiv.precision.moments.moment_system import MomentSystem, RuleParameters
         from symderiv.problem.state import State
 
-        K, G = len(v), np.array(gram)
-        state = State(
-            np.ones(1),
-            np.ones(1),
-            G[None, :K, :K],
-            G[None, :K, K:],
-            G[None, K:, K:],
-            G[K:, K:],
-            np.array(v),
-            np.array(w),
-        )
+        K, M, G, one = len(v), len(w), np.array(gram), np.ones(1)
+        overlaps = G[None, :K, :K], G[None, :K, K:], G[None, K:, K:], G[K:, K:]
+        state = State(one, one, *overlaps, np.array(v), np.array(w))
         module = _module(self.student, self.teacher)
         system = MomentSystem(module, state, RuleParameters(eta, full_order=self.full), numbers)
         dQ, dR, _ = system.split(system.right_hand_side(system.start))
-        Q, R, _, error = system.observables(system.start)
-        Ks, Ms = (1, K), (1, len(w))
-        names = {
-            "Q": Indexed(Q, Ks, Ks),
-            "R": Indexed(R, Ks, Ms),
-            "eps_g": error,
-            "dQ": Indexed(dQ[0], Ks, Ks),
-            "dR": Indexed(dR[0], Ks, Ms),
+        error = system.observables(system.start)[-1]
+        return {
+            "dQ": lambda: _indexed("dQ", K, M, dQ[0]),
+            "dR": lambda: _indexed("dR", K, M, dR[0]),
+            "eps_g": lambda: error,
         }
-        return names, {}
 
-    def _enclosed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> Any:
+    def _enclosed(self, gram: Any, v: Any, w: Any, eta: float, numbers: Numbers) -> _Lazy:
         example = _ExampleMeans(self.student, self.teacher, gram, v, w, numbers, _DIGITS[self.full])
-        K, size = len(v), len(gram)
-        students, rate = range(K), numbers.mpf(eta)
-        Ks, Ms = (1, K), (1, len(w))
+        K, M, rate = len(v), len(w), numbers.mpf(eta)
 
         def pull(i: int, a: int) -> Any:
             return -rate * v[i] * example.force(i, a)
 
-        def noise(i: int, k: int) -> Any:
-            return rate**2 * v[i] * v[k] * example.square(i, k) if self.full else 0
+        def own(i: int, k: int) -> Any:
+            noise = rate**2 * v[i] * v[k] * example.square(i, k) if self.full else 0
+            return pull(i, k) + pull(k, i) + noise
 
-        def cross() -> Any:
-            return Indexed([[pull(i, n) for n in range(K, size)] for i in students], Ks, Ms)
+        def table(name: str, entry: Callable[[int, int], Any], columns: range) -> Indexed:
+            return _indexed(name, K, M, [[entry(i, a) for a in columns] for i in range(K)])
 
-        def own() -> Any:
-            rows = [[pull(i, k) + pull(k, i) + noise(i, k) for k in students] for i in students]
-            return Indexed(rows, Ks, Ks)
-
-        rows = [[numbers.mpf(x) for x in row] for row in gram]
-        names = {
-            "Q": Indexed([row[:K] for row in rows[:K]], Ks, Ks),
-            "R": Indexed([row[K:] for row in rows[:K]], Ks, Ms),
+        return {
+            "dR": lambda: table("dR", pull, range(K, K + M)),
+            "dQ": lambda: table("dQ", own, range(K)),
+            "eps_g": lambda: example.square() / 2,
         }
-        return names, {"dR": cross, "dQ": own, "eps_g": lambda: example.square() / 2}
+
+
+def _indexed(name: str, K: int, M: int, values: Any) -> Indexed:
+    """Return a quantity with its indices."""
+    return Indexed(values, *((1, {"K": K, "M": M}[size]) for size in _SIZES[name]))
 
 
 @dataclass

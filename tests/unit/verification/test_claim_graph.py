@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from support.commands import symderiv
 from symderiv_ledger.claims.claim import Paper
-from symderiv_ledger.claims.claim_graph import mentioned
-from symderiv_ledger.claims.dependents import fallen
+from symderiv_ledger.claims.claim_graph import fallen, mentioned
 from symderiv_ledger.papers import known_papers as library
 from symderiv_ledger.papers.paper_file import paper_from_toml
 

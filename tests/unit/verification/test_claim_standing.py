@@ -15,6 +15,7 @@ from symderiv_ledger.papers.verify import Finding, overturned_by, tier, verify_c
 from symderiv_ledger.rules.comparison_rules import (
     Bound,
     Converges,
+    Enclosed,
     Exact,
     Measured,
     ShownWithin,
@@ -22,7 +23,6 @@ from symderiv_ledger.rules.comparison_rules import (
     Within,
     WithinErrorBars,
 )
-from symderiv_ledger.rules.enclosed import Enclosed
 
 from symderiv.foundation.errors import InputError
 

@@ -10,7 +10,7 @@ from symderiv_ledger.claims.claim import Point
 from symderiv_ledger.claims.statement import parse_statement
 from symderiv_ledger.papers.paper_file import paper_from_toml
 from symderiv_ledger.papers.paper_run import Selection, verify_paper
-from symderiv_ledger.rules.enclosed import Enclosed
+from symderiv_ledger.rules.comparison_rules import Enclosed
 from symderiv_ledger.rules.learning_rates import LearningRates, _ExampleMeans
 
 from symderiv.foundation.errors import ToleranceError

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 import sympy as sp
 from symderiv_ledger import Check, InClosedForm, check_formula
+from symderiv_ledger.formulas.check import is_identity
 from symderiv_ledger.formulas.evaluated import evaluated, measured
-from symderiv_ledger.formulas.identity import is_identity
 from symderiv_ledger.formulas.points import points
 
 from symderiv.formula import activation

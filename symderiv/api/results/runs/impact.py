@@ -56,7 +56,7 @@ def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
     Raises:
         InputError: there is no such paper or equation, or several papers have it.
     """
-    from symderiv_ledger.claims.dependents import fallen, home_of
+    from symderiv_ledger.claims.claim_graph import fallen, home_of
     from symderiv_ledger.papers.known_papers import load_paper, names
 
     # a paper without such an equation is refused before the others are read
@@ -71,9 +71,7 @@ def impact(equation: str, paper: str | PathLike[str] | None = None) -> Impact:
     record: dict[str, Any] = {
         "paper": home,
         "equation": equation,
-        "claims": [
-            claim.name for claim in papers[home].claims if equation in (claim.equation, claim.name)
-        ],
+        "claims": [claim.name for claim in papers[home].about(equation)],
         "falls": [
             {
                 "paper": one.paper,
