@@ -25,18 +25,3 @@ def test_steps_take_the_names_of_the_caller() -> None:
     assert second == Call("q", ("a", "b"))
     assert third == Call("q", ("a", "b"), when=sp.Ne(sp.Symbol("flag", real=True), 0))
     assert inlined_body(Call("p", ("x", "wanted", "y")), called) == list(body)
-
-
-def test_names_that_are_nobodys_argument_stay() -> None:
-    x, y, factor = sp.IndexedBase("x"), sp.IndexedBase("y"), sp.Symbol("factor", real=True)
-    i = sp.Idx("i", sp.Symbol("K", integer=True))
-    called = Procedure(
-        "p",
-        "p.",
-        (Array("x", ("K",)), Array("factor")),
-        (Array("y", ("K",)),),
-        (),
-        (Assignment(y[i], factor * x[i]),),
-    )
-    (step,) = inlined_body(Call("p", ("a", "factor", "b")), called)
-    assert step.value == factor * sp.IndexedBase("a")[i]
