@@ -296,11 +296,11 @@ UNBOUNDED = r"the second derivative of .* is not bounded near x = 0"
 @pytest.mark.parametrize(
     ("student", "teacher", "error", "said"),
     [
-        ("sign(x)", "x/(1+Abs(x))", DivergentError, ""),
-        ("exp(x**2/9)/(1+Abs(x))", None, DivergentError, ""),
-        ("Abs(sin(x))", None, NotYetError, ""),
-        ("x*sin(1/x)", None, DivergentError, ""),
-        ("x/(1+Abs(x))", "Abs(x-1)**1.25", NotYetError, ""),
+        ("sign(x)", "x/(1+Abs(x))", DivergentError, "."),
+        ("exp(x**2/9)/(1+Abs(x))", None, DivergentError, "."),
+        ("Abs(sin(x))", None, NotYetError, "."),
+        ("x*sin(1/x)", None, DivergentError, "."),
+        ("x/(1+Abs(x))", "Abs(x-1)**1.25", NotYetError, "."),
         ("x*log(Abs(x))", "x", NotYetError, UNBOUNDED),
         ("Abs(x)*log(Abs(x))", None, NotYetError, UNBOUNDED),
         ("x**2*log(Abs(x))", None, NotYetError, UNBOUNDED),
