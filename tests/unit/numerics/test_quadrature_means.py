@@ -93,27 +93,6 @@ def test_means_of_waves_by_equal_steps(name: str) -> None:
     assert found == pytest.approx(mean_of_waves((1, 0, 3, 4), c), abs=3e-6)
 
 
-def test_steps_are_bounded_by_the_rule_and_the_fields() -> None:
-    rule = np.array([0.5, 0.9, 6.0, 1.0, 1e-10])
-    assert smooth._half_of(0.0, rule) == (1.0, 0)
-    assert smooth._normal(0.0, 1.0, 0) == 1.0
-    for moved in (2.0, 0.2, 1.0):
-        step, half = smooth._half_of(moved, rule)
-        assert step <= 0.9
-        assert 6.0 <= half * step < 6.0 + step
-        total = sum(smooth._normal(n * step, step, half) for n in range(-half, half + 1))
-        assert total == pytest.approx(1.0, abs=1e-8)
-        # the error of a pole at the distance d is that of the weight alone, or smaller
-        digits = 2 * math.pi**2 / 0.9**2
-        y = 0.5 * digits / (2 * math.pi) / moved
-        if y < 2 * math.pi / step:
-            assert 2 * math.pi * y / step - y * y / 2 >= digits - 1e-9
-    # aligned fields take finer steps than one of them alone
-    parts = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.0, 0.0]])
-    alone, aligned = (smooth._longest(parts, pair, (1.0, 0.0)) for pair in ((2, 2), (0, 1)))
-    assert 1.0 < alone < aligned < 1.5
-
-
 Grid = tuple[float, np.ndarray, np.ndarray, int]
 
 
