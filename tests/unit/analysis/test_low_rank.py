@@ -43,7 +43,6 @@ CLOSE_POLES = {
 def loops() -> ModuleType:
     """The loops as plain Python: what this file calls of them is compiled longer than it runs."""
     spec = find_spec("symderiv.analysis.low_rank_loops")
-    assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:

@@ -24,4 +24,7 @@ def test_steps_take_the_names_of_the_caller() -> None:
     assert (first.target, first.value) == (b[i], 2 * a[i])
     assert second == Call("q", ("a", "b"))
     assert third == Call("q", ("a", "b"), when=sp.Ne(sp.Symbol("flag", real=True), 0))
+    # names that the caller has as well stay
+    *_, last = inlined_body(Call("p", ("a", "wanted", "b")), called)
+    assert last == Call("q", ("a", "b"), when=sp.Ne(wanted, 0))
     assert inlined_body(Call("p", ("x", "wanted", "y")), called) == list(body)

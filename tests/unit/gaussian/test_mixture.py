@@ -43,7 +43,6 @@ CASES = {
 )
 def test_affine_functions_of_tanh_are_recognised(g: sp.Expr, form: tuple[sp.Expr, ...]) -> None:
     found = tanh_form(g)
-    assert found is not None
     assert (found.height, found.rate, found.rest) == form
     at = {x: sp.Rational(7, 10)}
     assert abs(sp.N(g.subs(at) - found.expression.subs(at), 30)) < 1e-25
@@ -92,7 +91,6 @@ def test_the_product_of_two_slopes_has_a_sum_of_its_own(name: str, tolerance: fl
     form = tanh_form({**CASES, "steep": steep}[name])
     assert form is not None
     found = slope_square(form, tolerance)
-    assert found is not None
     with mpmath.workdps(40):
         height, rate = (mpmath.mpf(str(sp.N(e, 40))) for e in (form.height, form.rate))
         assert found.error <= tolerance * abs(height * rate)

@@ -346,7 +346,6 @@ def test_tolerances_of_quadrature_by_default_and_limited() -> None:
 def test_mixtures_of_two_activations_state_the_larger_error() -> None:
     assert mixtures(learning_problem("erf"), 1e-2) is None
     found = mixtures(learning_problem("tanh", "3*tanh(x)+x"), 1e-1)
-    assert found is not None
     student, teacher = (found.tables[key].mixture for key in (False, True))
     assert found.error == max(student.error, teacher.error)
     assert found.derivative_error == max(student.derivative_error, teacher.derivative_error)

@@ -138,7 +138,6 @@ def _forms() -> PlateauForms:
 def _closed(teacher: Teachers, numbers: Any, name: str) -> Any:
     """A closed form of ``symderiv plateau``."""
     closed = _forms().closed
-    assert closed is not None
     M, T, D = SYMBOLS
     exact = {M: sp.Integer(teacher.units), T: _rational(teacher.T(1)), D: _rational(teacher.D(1))}
     return numbers.mpf(str(sp.N(closed[name].xreplace(exact), 40)))

@@ -75,7 +75,6 @@ def test_a_wrong_formula_is_refuted_by_both_values(
     found = sd.check(*arguments, **keywords)
     assert found.verdict == "fails"
     example = found.counterexample
-    assert example is not None
     middle, _, bound = example.expectation.partition(" ± ")
     assert abs(Fraction(example.formula) - Fraction(middle)) > Fraction(bound or 0)
 
