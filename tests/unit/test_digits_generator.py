@@ -1,7 +1,5 @@
 """examples/digits_generator.py: its files belong together, its gradients are gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Formulas that must be refused, quickly, with one line and nothing but a FormulaError."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 

@@ -1,7 +1,5 @@
 r"""Formulas as people paste them from papers, and what they must mean."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 from hypothesis import given, settings

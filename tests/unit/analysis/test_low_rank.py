@@ -1,7 +1,5 @@
 """Diagonal plus low rank against dense eigenvalues and against 60-digit Newton steps."""
 
-from __future__ import annotations
-
 import math
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Plateaus as formulas: that of Saad and Solla, gradients of modules along the line."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -4,8 +4,6 @@ The forms of real activations take seconds to derive and are tested in ``tests/v
 computed from forms does not depend on where they come from.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

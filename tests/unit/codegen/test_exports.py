@@ -1,7 +1,5 @@
 """Exported sources compute what the solver modules compute; all cases: ``make exports``."""
 
-from __future__ import annotations
-
 import importlib.util
 import runpy
 import shutil

@@ -1,7 +1,5 @@
 """Bodies of called procedures in the names of their caller."""
 
-from __future__ import annotations
-
 import sympy as sp
 from symderiv_codegen import Array, Assignment, Call, Procedure
 from symderiv_codegen.passes.inline import inlined_body

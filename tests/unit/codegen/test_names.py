@@ -1,7 +1,5 @@
 """Temporaries are called after what they hold, while that is short."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 from symderiv_codegen.ir.names import describe

@@ -1,7 +1,5 @@
 """Programs refuse what is not well formed, where it is written and in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """How Gaussian fields are: calibrated on Gaussian inputs, passes wide manifolds, fails narrow."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Covariances of a generator from samples: values, error bars, files."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Inputs made from latent vectors: covariances against samples, the limit, files, refusals."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Inputs on a ring as inputs of a study: spectrum, components, samples, what is said of them."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What runs ask of approximated activations, and what they say of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace

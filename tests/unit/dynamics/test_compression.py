@@ -1,7 +1,5 @@
 """Many eigenvalues by few nodes: exact where it should be, honest where it is not."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import h5netcdf

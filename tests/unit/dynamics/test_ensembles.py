@@ -1,7 +1,5 @@
 """Runs in lanes: the numbers and the ends of single runs, whatever their neighbours do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -115,7 +113,7 @@ def test_a_run_does_not_depend_on_its_neighbours_to_the_last_bit(
         np.testing.assert_array_equal(getattr(few, name), getattr(chunk, name)[places], name)
 
 
-def _alone(study: sd.Study) -> sd.Trajectory:
+def _alone(study) -> sd.Trajectory:
     """A run as those of an ensemble are made: explicit steps at a tenth of the tolerance."""
     times = {"relative_tolerance": TOLERANCE / 10, "absolute_tolerance": 1e-15}
     changes = {f"time.{name}": value for name, value in times.items()}

@@ -1,7 +1,5 @@
 """The simulator without vectors: positivity, starts, when it is taken."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """From a study to a trajectory: failures keep what was computed, tolerances are measured."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import astuple
 from types import SimpleNamespace

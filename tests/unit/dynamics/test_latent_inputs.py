@@ -1,7 +1,5 @@
 """Studies of hidden manifolds and generators: equations against SGD, keys, refusals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

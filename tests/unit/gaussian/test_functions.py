@@ -1,7 +1,5 @@
 """SignMean4 and Owen's T: special values, symmetry, derivatives, digits, and the float version."""
 
-from __future__ import annotations
-
 from itertools import combinations, permutations
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mixtures of error functions for tanh: the proved bounds hold and are not empty."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

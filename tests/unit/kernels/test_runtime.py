@@ -3,8 +3,6 @@
 These lean on numba's internals: a numba that changes one of them fails here first.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

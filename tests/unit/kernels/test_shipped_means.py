@@ -1,7 +1,5 @@
 """Means whose code comes with the package: of these sources, with the numbers of code made here."""
 
-from __future__ import annotations
-
 import builtins
 
 import numpy as np

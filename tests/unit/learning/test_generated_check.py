@@ -1,7 +1,5 @@
 """Generated modules are run before they are written: each wrong number is named, none is kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

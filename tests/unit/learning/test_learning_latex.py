@@ -1,7 +1,5 @@
 """Elements are written as in the literature; moments are recognised by their definitions."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

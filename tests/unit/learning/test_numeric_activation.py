@@ -1,7 +1,5 @@
 """Activations for doubles: the same function, no overflow, holes filled, kinks where they are."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

@@ -1,7 +1,5 @@
 """What rules of quadrature are chosen from, where they are tried, and which one is taken."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

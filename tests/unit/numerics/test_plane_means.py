@@ -1,7 +1,5 @@
 """Means of four factors with kinks over points of a plane, as plain Python, against formulas."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

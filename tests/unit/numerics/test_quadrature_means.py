@@ -1,7 +1,5 @@
 """Quadrature as it is pasted into modules, run as plain Python, against other integrals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

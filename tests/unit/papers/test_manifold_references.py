@@ -1,7 +1,5 @@
 """Small hidden manifolds against the engine's data model and its compiled spectral equations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.plain_module import checked_in, module_rates

@@ -1,7 +1,5 @@
 """The states and integrals that claims are compared with, each by a second route."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from functools import lru_cache

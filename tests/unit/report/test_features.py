@@ -1,7 +1,5 @@
 """Plateau, decay and agreement of curves that are known by construction."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

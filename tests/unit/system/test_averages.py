@@ -5,8 +5,6 @@ quadrature from an integral of the test; the other side never takes anything apa
 steps end at seven standard deviations, which leaves 1e-11 times the growth of the integrand.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

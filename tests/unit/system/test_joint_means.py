@@ -1,7 +1,5 @@
 """Means by quadrature: the rule, its error, what it refuses, and densities at jumps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Functions of several fields with kinks: means between planes, fields at a plane, pieces."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

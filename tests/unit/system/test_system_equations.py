@@ -1,7 +1,5 @@
 """What a system tells of its derivation, and that no term of an update is dropped."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

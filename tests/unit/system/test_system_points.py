@@ -1,7 +1,5 @@
 """Fixed points of stated systems: against closed forms, and against those of the same problem."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Vector expressions mean what they say of actual vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Inequalities: they must hold, and say how large something can be."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

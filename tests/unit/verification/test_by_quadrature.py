@@ -4,8 +4,6 @@ The right formulas follow from symmetry and Stein's lemma, by hand: s(x) = 1/(1 
 an odd function, so E[s] = 1/2 and E[s''] = 0.
 """
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Formulas against expectations: right ones hold, each kind of misprint is caught."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The checker itself: statements, verdicts, mutants. It must be able to say every verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 
