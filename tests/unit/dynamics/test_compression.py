@@ -121,17 +121,8 @@ def test_order_does_not_matter_and_an_eigenvalue_of_zero_is_kept(rough):
         rough.teacher_weights,
     )
     order = rng.permutation(grown.L)
-    shuffled = State(
-        *(
-            getattr(grown, name)[order]
-            for name in (
-                *("eigenvalue", "weight", "student_overlap", "cross_overlap", "teacher_overlap"),
-            )
-        ),
-        rough.T,
-        rough.student_weights,
-        rough.teacher_weights,
-    )
+    of_modes = ("eigenvalue", "weight", "student_overlap", "cross_overlap", "teacher_overlap")
+    shuffled = replace(grown, **{name: getattr(grown, name)[order] for name in of_modes})
     first, second = compress(grown, 4), compress(shuffled, 4)
     assert first.eigenvalue[-1] == 0.0
     assert first.weight[-1] == 0.5
