@@ -1,7 +1,5 @@
 """The baselines of the benchmarks compute what the generated modules compute."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.plain_module import checked_in

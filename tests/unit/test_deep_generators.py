@@ -1,7 +1,5 @@
 """examples/deep_generators.py: what it computes from Phi, and what it refuses."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

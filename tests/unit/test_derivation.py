@@ -1,7 +1,5 @@
 """Derivations as text, LaTeX, HTML and JSON."""
 
-from __future__ import annotations
-
 import json
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """Derivations on disk are those of the same arguments and sources, or they are made again."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 from pathlib import Path

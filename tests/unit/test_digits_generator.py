@@ -1,7 +1,5 @@
 """examples/digits_generator.py: its files belong together, its gradients are gradients."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -67,7 +65,6 @@ def test_measured_errors_are_those_of_the_equations_for_gaussian_inputs(example:
     study = parse_study(text, example.STUDY.parent)
     start = initial(study)
     vectors = start.vectors
-    assert vectors is not None
     errors = example.measured(
         vectors.student,
         vectors.teacher,

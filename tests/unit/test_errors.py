@@ -1,7 +1,5 @@
 """Errors say what they are about in a field, survive pickling, and can be renamed."""
 
-from __future__ import annotations
-
 import inspect
 import pickle
 

@@ -1,7 +1,5 @@
 """Formulas: what they mean, exactly, and the activations."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

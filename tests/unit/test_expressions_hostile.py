@@ -1,7 +1,5 @@
 """Formulas that must be refused, quickly, with one line and nothing but a FormulaError."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 
@@ -73,47 +71,11 @@ def test_what_is_large_but_bounded_is_read_quickly(text: str) -> None:
     assert isinstance(read_or_refuse(text), sp.Expr)
 
 
-@given(st.text(max_size=60))
-@settings(max_examples=300, deadline=None)
-def test_arbitrary_text_is_read_or_refused(text: str) -> None:
-    read_or_refuse(text)
+WORDS = """** // 1e9 0.1 10**6 9**9 pi E sqrt( exp( log( Max( abs( sign( gelu( erf( tanh(
+    DiracDelta( lambda _ __x 1j"""
 
 
-_PIECES = st.sampled_from(
-    [
-        *"xyz()+-*/,^. 0129",
-        "**",
-        "//",
-        "1e9",
-        "0.1",
-        "10**6",
-        "9**9",
-        "pi",
-        "E",
-        "sqrt(",
-        "exp(",
-        "log(",
-        "Max(",
-        "abs(",
-        "sign(",
-        "gelu(",
-        "erf(",
-        "tanh(",
-        "DiracDelta(",
-        "lambda",
-        "_",
-        "__x",
-        "1j",
-    ]
-)
-
-
-@given(st.lists(_PIECES, max_size=30).map("".join))
-@settings(max_examples=500, deadline=None)
-@example("Max(log(x),0)")
-@example("sign(1/x)**(1/2)")
-def test_arbitrary_pieces_of_formulas_are_read_or_refused(text: str) -> None:
-    read_or_refuse(text)
+_PIECES = st.sampled_from([*"xyz()+-*/,^. 0129", *WORDS.split()])
 
 
 def _grammar() -> st.SearchStrategy[str]:
@@ -134,15 +96,12 @@ def _grammar() -> st.SearchStrategy[str]:
     return st.recursive(leaves, grown, max_leaves=10)
 
 
-@given(_grammar())
-@settings(max_examples=400, deadline=None)
-def test_arbitrary_formulas_with_nasty_numbers_are_read_or_refused(text: str) -> None:
+@given(st.one_of(st.text(max_size=60), st.lists(_PIECES, max_size=30).map("".join), _grammar()))
+@settings(max_examples=1200, deadline=None)
+@example("Max(log(x),0)")
+@example("sign(1/x)**(1/2)")
+def test_arbitrary_text_is_read_or_refused(text: str) -> None:
     read_or_refuse(text)
-
-
-@given(st.one_of(st.text(max_size=40), st.lists(_PIECES, max_size=20).map("".join), _grammar()))
-@settings(max_examples=300, deadline=None)
-def test_scalars_and_activations_of_arbitrary_text_are_read_or_refused(text: str) -> None:
     for attempt in (
         lambda: evaluate_scalar(text, {"x": 3, "y": -0.25, "z": 0}),
         lambda: activation(text).expression,

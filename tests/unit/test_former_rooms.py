@@ -1,7 +1,5 @@
 """Imports that the manual showed under the rooms' former names still work, and say where to go."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 

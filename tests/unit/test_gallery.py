@@ -1,7 +1,5 @@
 """The gallery of examples/worschech-rosenow: its page, and verdicts that can turn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.examples import importing

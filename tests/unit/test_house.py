@@ -1,7 +1,5 @@
 """The table of how the engine is built: what it counts, and additions that it tries."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

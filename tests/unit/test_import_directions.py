@@ -1,7 +1,5 @@
 """The rooms depend on one another in one direction only (see the design: Rooms)."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from importlib.metadata import entry_points

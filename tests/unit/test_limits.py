@@ -1,7 +1,5 @@
 """Sizes that no memory holds are refused, with the limit named."""
 
-from __future__ import annotations
-
 import pytest
 
 from symderiv.foundation import limits

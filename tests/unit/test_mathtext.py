@@ -1,7 +1,5 @@
 """LaTeX formulas in a terminal, in MathML, and broken into lines."""
 
-from __future__ import annotations
-
 import re
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """Names that no file can have are refused before there is anything to write."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

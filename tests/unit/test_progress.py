@@ -1,7 +1,5 @@
 """What long work tells in logs."""
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """What tests are measured and dealt by."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

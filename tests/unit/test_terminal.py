@@ -1,7 +1,5 @@
 """Texts on a terminal: nothing of what a user wrote is taken for markup, whatever prints it."""
 
-from __future__ import annotations
-
 import ast
 import io
 import sys

@@ -1,7 +1,5 @@
 """Closed forms with roots: the same numbers, in lowest terms, and the root of an equation."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

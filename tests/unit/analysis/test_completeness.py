@@ -1,7 +1,5 @@
 """Boxes that are proved to hold all fixed points: enclosures, made-up equations, and the flow."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

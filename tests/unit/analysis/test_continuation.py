@@ -1,7 +1,5 @@
 """Branches of normal forms, whose bifurcations are known, followed in a flow made up here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

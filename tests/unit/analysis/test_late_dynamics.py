@@ -1,7 +1,5 @@
 """The linearised dynamics around perfect learning: teachers that are correlated."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import symderiv_kernels.erf

@@ -1,7 +1,5 @@
 """Label noise next to perfect learning: the plateau that it leaves, against a long run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

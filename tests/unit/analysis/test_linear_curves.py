@@ -1,7 +1,5 @@
 """Error curves of linear networks: against the solver, matrix exponentials, enumeration, SGD."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

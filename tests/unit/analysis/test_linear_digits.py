@@ -1,7 +1,5 @@
 """Many digits: three methods against one another, against mpmath and against the printed module."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The linear system that is taken out of the equations, against the generated linear module."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.plain_module import checked_in, module_rates

@@ -1,7 +1,5 @@
 """Diagonal plus low rank against dense eigenvalues and against 60-digit Newton steps."""
 
-from __future__ import annotations
-
 import math
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
@@ -43,7 +41,6 @@ CLOSE_POLES = {
 def loops() -> ModuleType:
     """The loops as plain Python: what this file calls of them is compiled longer than it runs."""
     spec = find_spec("symderiv.analysis.low_rank_loops")
-    assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     with pytest.MonkeyPatch.context() as patch:

@@ -1,7 +1,5 @@
 """The plateau with trained biases, of a flow that is made of one step of SGD and nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 

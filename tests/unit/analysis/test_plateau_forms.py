@@ -1,7 +1,5 @@
 """Plateaus as formulas: that of Saad and Solla, gradients of modules along the line."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -33,7 +31,6 @@ def at(expression: sp.Expr, length: float) -> float:
 def test_the_plateau_of_saad_and_solla() -> None:
     """Isotropic teachers: R = 1/√(M (2M-1)), Q = 1/(2M-1), height (1/π) (π/6 - M asin(1/(2M)))."""
     _, forms = derived("erf")
-    assert forms.closed is not None
     assert forms.closed["difference_stiffness"] == 0
     for m in (2, 3, 7):
         place = {M: m, TEACHER: 1, D: 0}
@@ -92,7 +89,6 @@ def test_the_matrices_of_the_specialising_state_have_the_rates_of_its_sectors() 
     equations, forms = derived("quadratic")
     reduced = reduced_equations(equations, paired=True, noise=False)
     found = linearised_matrices(reduced, forms)
-    assert found is not None
     assert forms.length is not None
     place = {M: UNITS, TEACHER: T1, D: D1}
     G, row, difference, whole = (

@@ -4,8 +4,6 @@ The forms of real activations take seconds to derive and are tested in ``tests/v
 computed from forms does not depend on where they come from.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -210,7 +208,6 @@ def test_one_rate_is_said_in_closed_form_where_it_is_one() -> None:
 
 def test_a_power_law_is_the_mean_teacher_of_its_spectrum() -> None:
     teacher = teacher_of_power_law(3, 7, R(1, 2))
-    assert teacher.modes is not None
     found = teacher.modes(BITS)
     rho = np.arange(1, 8) ** -1.5
     rho /= rho.mean()
@@ -266,7 +263,6 @@ def flow(growth: sp.Expr, noise: bool = True) -> FullFlow:
 def test_the_state_that_small_students_approach_is_enclosed(noise: bool) -> None:
     units, eta = 3, R(4, 5)
     teacher = modes(units)
-    assert teacher.modes is not None
     found = full_plateau(flow(R(0), noise), teacher, eta, BITS)
     T1, D1, _, _ = (Fraction(str(float(x))) for x in teacher.moments(BITS))
     mean = 0.25 * 1.5 + 0.5 * 0.75 + 0.25 * 0.2
@@ -293,7 +289,6 @@ def test_equal_students_leave_out_the_equation_of_their_difference() -> None:
     assert float(found.Q) == float(found.C) == pytest.approx(1.0, rel=1e-14)
     assert all(value.rel_accuracy_bits() > BITS for value in (found.Q, found.R))
     escape = equal_students(flow(ETA / 4), modes(2), R(2), BITS, (1.2, 0.4)).unstable_eigenvalue
-    assert escape is not None
     assert escape.rel_accuracy_bits() > BITS - 15
     other = full_plateau(flow(ETA / 4), teacher, R(2), BITS)
     # students that differ: Q - C = η/10 around the same mean

@@ -1,7 +1,5 @@
 """The integral approximation against the sum and against quadrature; the window."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

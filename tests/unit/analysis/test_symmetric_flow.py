@@ -1,7 +1,5 @@
 """Fixed points in symmetric states, of flows whose Jacobian is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The reduced equations against the right-hand side of the generated modules, unit by unit."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Symmetries of a flow that is made up here: which are kept, and what they do to states."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from symderiv.analysis.fixed_points.search import found_points

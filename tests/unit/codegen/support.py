@@ -1,7 +1,5 @@
 """Loading generated text in tests."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

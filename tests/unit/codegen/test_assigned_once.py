@@ -1,7 +1,5 @@
 """Names in printed programs: every collision is avoided, every wrong use is noticed."""
 
-from __future__ import annotations
-
 import keyword
 from dataclasses import replace
 from functools import cache

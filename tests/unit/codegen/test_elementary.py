@@ -1,7 +1,5 @@
 """Elementary functions of many numbers: their stated errors, against mpmath."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache

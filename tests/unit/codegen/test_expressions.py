@@ -1,7 +1,5 @@
 """Printed scalar functions have the value of the expression, in both dialects."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Bodies of called procedures in the names of their caller."""
 
-from __future__ import annotations
-
 import sympy as sp
 from symderiv_codegen import Array, Assignment, Call, Procedure
 from symderiv_codegen.passes.inline import inlined_body
@@ -24,19 +22,7 @@ def test_steps_take_the_names_of_the_caller() -> None:
     assert (first.target, first.value) == (b[i], 2 * a[i])
     assert second == Call("q", ("a", "b"))
     assert third == Call("q", ("a", "b"), when=sp.Ne(sp.Symbol("flag", real=True), 0))
+    # names that the caller has as well stay
+    *_, last = inlined_body(Call("p", ("a", "wanted", "b")), called)
+    assert last == Call("q", ("a", "b"), when=sp.Ne(wanted, 0))
     assert inlined_body(Call("p", ("x", "wanted", "y")), called) == list(body)
-
-
-def test_names_that_are_nobodys_argument_stay() -> None:
-    x, y, factor = sp.IndexedBase("x"), sp.IndexedBase("y"), sp.Symbol("factor", real=True)
-    i = sp.Idx("i", sp.Symbol("K", integer=True))
-    called = Procedure(
-        "p",
-        "p.",
-        (Array("x", ("K",)), Array("factor")),
-        (Array("y", ("K",)),),
-        (),
-        (Assignment(y[i], factor * x[i]),),
-    )
-    (step,) = inlined_body(Call("p", ("a", "factor", "b")), called)
-    assert step.value == factor * sp.IndexedBase("a")[i]

@@ -1,7 +1,5 @@
 """Programs for several runs at a time: conditions that differ, and numbers in lanes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loops over a long range: the same numbers as matrix products, however the loops are cut."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy as sp

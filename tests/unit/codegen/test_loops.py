@@ -1,7 +1,5 @@
 """Loops are fused and invariants hoisted where, and only where, the result stays the same."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy as sp

@@ -1,7 +1,5 @@
 """Functions as text for several runs at a time: the values of one run in each lane."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math

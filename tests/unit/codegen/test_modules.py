@@ -1,7 +1,5 @@
 """Whole modules: what they say of themselves, and the same bytes every time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Temporaries are called after what they hold, while that is short."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 from symderiv_codegen.ir.names import describe
@@ -12,23 +10,15 @@ Q = sp.IndexedBase("Q")
 f = sp.Function("f")
 
 
+# names that kept modules do not have
 @pytest.mark.parametrize(
     ("expression", "name"),
     [
-        (1 + x, "one_plus_x"),
         (1 - x, "one_minus_x"),
-        (x + y + z, "total"),
         (x * y * z, "x_y_z"),
-        (2 * x * y * z, "product"),
-        (5 * x, "product"),
-        (x / (5 * y), "quotient"),
-        (x**2, "x_squared"),
-        (x**3, "power"),
-        (1 / x, "inverse_x"),
         (1 / (5 * x + y + z), "inverse"),
         (sp.sqrt(1 + x), "root_one_plus_x"),
         (sp.sqrt(x + y + z), "root"),
-        (1 / sp.sqrt(x), "inverse_root_x"),
         (1 / sp.sqrt(x + y + z), "inverse_root"),
         (sp.erf(x), "erf_x"),
         (f(x, y), "f_x_y"),

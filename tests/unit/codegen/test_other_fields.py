@@ -1,7 +1,5 @@
 """Programs of other fields of mathematics, without any extension or with one of their own."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 from types import MappingProxyType

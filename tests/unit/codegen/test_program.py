@@ -1,7 +1,5 @@
 """Programs refuse what is not well formed, where it is written and in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -39,6 +37,16 @@ def procedure(*body: Assignment | Call, **changes: tuple[Array, ...]) -> Procedu
 
 def program(*procedures: Procedure, functions: tuple[ScalarFunction, ...] = ()) -> Program:
     return Program("q", "", {}, (), ("K", "M"), functions, procedures)
+
+
+total = sp.Symbol("total")
+FOLDED = sp.Sum(v[i] * sp.Sum(sp.Piecewise((Q[i, j], sp.Eq(i, j)), (v[j], True)), j), i)
+
+
+def of_state(state: Array, parameter: Array) -> Program:
+    rhs = Procedure("right_hand_side", "", (VECTOR,), (OUT,), (), (Assignment(out[i], v[i]),))
+    vectors = {"state": Vector("state", (state,)), "parameters": Vector("p", (parameter,))}
+    return Program("q", "", {}, (), ("K",), (), (rhs,), **vectors)
 
 
 CASES: list[tuple[str, Callable[[], object]]] = [
@@ -105,6 +113,13 @@ CASES: list[tuple[str, Callable[[], object]]] = [
         ),
     ),
     ("declared twice", lambda: Vector("state", (VECTOR, VECTOR))),
+    # SymPy moves the cases over (i, j) in front of the inner sum, where j means nothing
+    (
+        "undeclared name 'j'",
+        lambda: procedure(Assignment(total, FOLDED), outputs=(Array("total"),)),
+    ),
+    ("derivatives of the fields of 'state'", lambda: of_state(SQUARE, VECTOR)),
+    ("not a field of state or parameters", lambda: of_state(Array("w", ("K",)), Array("u"))),
 ]
 
 
@@ -115,34 +130,3 @@ def test_a_malformed_program_is_refused_with_its_reason(
     with pytest.raises(ProgramError, match=message) as caught:
         build()
     assert "\n" not in str(caught.value)
-
-
-def test_a_case_distinction_that_sympy_folds_out_of_an_inner_sum_is_refused() -> None:
-    # SymPy moves the Piecewise over (i, j) in front of the inner sum, where j means nothing.
-    folded = sp.Sum(v[i] * sp.Sum(sp.Piecewise((Q[i, j], sp.Eq(i, j)), (v[j], True)), j), i)
-    total = sp.Symbol("total")
-    with pytest.raises(ProgramError, match="undeclared name 'j'"):
-        procedure(Assignment(total, folded), outputs=(Array("total"),))
-
-
-def test_derivatives_must_match_the_state() -> None:
-    state = Vector("state", (SQUARE,))
-    rhs = Procedure("right_hand_side", "", (VECTOR,), (OUT,), (), (Assignment(out[i], v[i]),))
-    with pytest.raises(ProgramError, match="derivatives of the fields of 'state'"):
-        Program("q", "", {}, (), ("K",), (), (rhs,), state=state, parameters=Vector("p", (VECTOR,)))
-
-
-def test_inputs_of_the_right_hand_side_are_fields_of_the_vectors() -> None:
-    rhs = Procedure("right_hand_side", "", (VECTOR,), (OUT,), (), (Assignment(out[i], v[i]),))
-    with pytest.raises(ProgramError, match="not a field of state or parameters"):
-        Program(
-            "q",
-            "",
-            {},
-            (),
-            ("K",),
-            (),
-            (rhs,),
-            state=Vector("state", (Array("w", ("K",)),)),
-            parameters=Vector("p", (Array("u"),)),
-        )

@@ -1,7 +1,5 @@
 """Sums are rewritten without changing their value, and evaluated less often."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy as sp

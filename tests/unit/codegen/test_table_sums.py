@@ -1,7 +1,5 @@
 """Sums over constant tables: loops with everything hoisted give the sum as it is written."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

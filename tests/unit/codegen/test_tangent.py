@@ -1,7 +1,5 @@
 """Tangent programs against central differences with fifty digits."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tables of inner sums and functions evaluated together: same values, fewer evaluations."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The number of threads for products of matrices is lowered and put back."""
 
-from __future__ import annotations
-
 import pytest
 
 from symderiv.inputs import blas_threads

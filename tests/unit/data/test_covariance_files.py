@@ -1,7 +1,5 @@
 """data.model = "covariance": what is read from a file, and what is refused with which words."""
 
-from __future__ import annotations
-
 import io
 import os
 import zipfile

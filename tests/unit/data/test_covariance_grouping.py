@@ -1,7 +1,5 @@
 """The rules by which the eigenvalues of a measured covariance become few."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Input models: their spectra, what they refuse, the warning for small multiplicities."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

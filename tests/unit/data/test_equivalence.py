@@ -1,7 +1,5 @@
 """How Gaussian fields are: calibrated on Gaussian inputs, passes wide manifolds, fails narrow."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -28,7 +26,6 @@ def _weights(N: int, D: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _manifold(f: str, N: int, D: int) -> Sampler:
     model = hidden_manifold(N, D, f, np.random.default_rng(2).standard_normal((N, D)))
-    assert model.latent is not None
     assert model.latent.sampler is not None
     return model.latent.sampler
 

@@ -1,7 +1,5 @@
 """Covariances of a generator from samples: values, error bars, files."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -136,7 +134,6 @@ def test_the_file_is_read_as_a_data_model(tmp_path: Path) -> None:
     model = generator(tmp_path / "g.npz")
     assert model.dimension == N
     assert "estimated from 64 samples" in model.remarks[0]
-    assert model.latent is not None
     assert model.latent.dimension == D
     with np.load(tmp_path / "g.npz") as file:
         assert file["mean_x"].shape == (N,)

@@ -1,7 +1,5 @@
 """Arrays given in place of a file: what they are, how they are told apart, how they are kept."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Inputs made from latent vectors: covariances against samples, the limit, files, refusals."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -21,17 +19,13 @@ def _features(N: int, D: int, seed: int = 0) -> np.ndarray:
 
 
 def _omega(model: DataModel) -> np.ndarray:
-    assert model.latent is not None
-    assert model.latent.axes is not None
     variance = np.repeat(model.single().eigenvalue, model.multiplicities())
     result: np.ndarray = (model.latent.axes * variance) @ model.latent.axes.T
     return result
 
 
 def _phi(model: DataModel) -> np.ndarray:
-    assert model.latent is not None
     assert model.latent.axes is not None
-    assert model.latent.cross is not None
     N, D = model.latent.cross.shape
     result: np.ndarray = math.sqrt(D / N) * model.latent.axes @ model.latent.cross
     return result
@@ -87,8 +81,6 @@ def test_covariances_are_those_of_the_inputs(text: str) -> None:
     """To leading order in 1/√D: entry by entry within sampling errors and O(1/D)."""
     N, D, count = 40, 300, 20_000
     model = hidden_manifold(N, D, text, _features(N, D))
-    assert model.latent is not None
-    assert model.latent.sampler is not None
     x, c = model.latent.sampler(np.random.default_rng(5), count)
     variance = float(np.mean(np.diag(_omega(model))))
     noise = 6.0 * variance / math.sqrt(count)
@@ -120,7 +112,6 @@ def test_the_limiting_spectrum_has_the_moments_of_marchenko_and_pastur(ratio: fl
 
 def test_the_limit_is_approached_by_drawn_features() -> None:
     limit = hidden_manifold_limit(0.5, "sign")
-    assert limit.latent is not None
     component = limit.single()
     wanted = float(component.weight @ (limit.latent.share / component.eigenvalue))
     errors = []
@@ -141,8 +132,6 @@ def test_a_generator_is_its_two_covariances(tmp_path: Path) -> None:
     path = tmp_path / "statistics.npz"
     np.savez(path, omega=omega, phi=mixing)
     model = generator(path)
-    assert model.latent is not None
-    assert model.latent.sampler is not None
     assert _omega(model) == pytest.approx(omega, abs=1e-12)
     assert _phi(model) == pytest.approx(mixing, abs=1e-12)
     x, c = model.latent.sampler(rng, 40_000)
@@ -207,8 +196,6 @@ def test_inputs_of_a_mixture_are_the_manifold_of_its_latent_vectors(assignment: 
     F = _features(N, D)
     mixture = Mixture(uniform_means(2, D, 1.5, "coordinate", 1), np.full(2, 0.5), assignment, True)
     model, normal = mixture_manifold(N, "x**2", F, mixture), hidden_manifold(N, D, "x**2", F)
-    assert model.latent is not None
-    assert model.latent.sampler is not None
     assert model.latent.no_equations is not None
     assert assignment in model.latent.no_equations
     np.testing.assert_array_equal(_omega(model), _omega(normal))

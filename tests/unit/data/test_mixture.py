@@ -1,7 +1,5 @@
 """Gaussian mixtures: cumulants and divergences of both ways to draw a component."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

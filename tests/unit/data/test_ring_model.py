@@ -1,7 +1,5 @@
 """Inputs on a ring as inputs of a study: spectrum, components, samples, what is said of them."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -55,8 +53,6 @@ def test_components_have_the_spectra_of_the_covariances_and_samples(
         found = np.sort(np.repeat(component.eigenvalue, counts))
         np.testing.assert_allclose(found, np.linalg.eigvalsh(matrix), atol=1e-12)
         assert component.probability == 1.0 / len(model.components)
-    assert model.latent is not None
-    assert model.latent.sampler is not None
     x, seen = model.latent.sampler(np.random.default_rng(1), 40000)
     assert seen is x
     mean = np.diag(np.repeat(model.average().eigenvalue, counts))
@@ -81,7 +77,6 @@ def test_a_site_is_as_far_from_gaussian_as_its_samples() -> None:
 def test_a_study_says_that_its_equations_are_those_of_gaussian_inputs() -> None:
     text = _STUDY.format(model="nlgp", keys="gain = inf\nlengths = [2, 1]", teacher="random")
     study = parse_study(text)
-    assert study.data_model is not None
     assert "excess kurtosis -2" in study.data_model.remarks[0]
     # waves come in pairs: too few for the limit of large N
     assert "an eigenvalue has only 1 of 40" in study.data_model.warnings()[0]

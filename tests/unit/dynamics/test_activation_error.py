@@ -1,7 +1,5 @@
 """What runs ask of approximated activations, and what they say of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -119,7 +117,6 @@ def test_biases_beyond_the_range_are_told(trained: list[float], fixed: float, si
     found = run([1.0, 1.0, 1.0], 1.0, [1.0, 1.0, 1.0])
     found.further = {"b": np.array([[0.0, each] for each in trained])}
     beyond = beyond_range(BIASED, found, fixed)
-    assert beyond is not None
     assert (beyond.since, beyond.bias) == (since, max(fixed, 2.5 if since else 0.0))
     (line,) = range_warnings(BIASED, found, replace(beyond, error=7e-7))
     assert "for fields of variance up to 4 and biases up to 2;" in line

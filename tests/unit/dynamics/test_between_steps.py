@@ -1,7 +1,5 @@
 """Polynomials through the ends of steps: exact up to their degree, and of their order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

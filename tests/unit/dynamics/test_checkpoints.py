@@ -1,7 +1,5 @@
 """Checkpoints: a resumed run is the undisturbed one; what is not whole or not ours is not used."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import asdict
 from pathlib import Path

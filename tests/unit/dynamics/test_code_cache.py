@@ -1,7 +1,5 @@
 """Compiled code and derived modules on disk: damage, kills, two processes, no room, no folder."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import os

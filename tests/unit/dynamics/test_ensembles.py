@@ -1,7 +1,6 @@
 """Runs in lanes: the numbers and the ends of single runs, whatever their neighbours do."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -114,66 +113,25 @@ def test_a_run_does_not_depend_on_its_neighbours_to_the_last_bit(
         np.testing.assert_array_equal(getattr(few, name), getattr(chunk, name)[places], name)
 
 
-def _alone(study: sd.Study) -> sd.Trajectory:
+def _alone(study) -> sd.Trajectory:
     """A run as those of an ensemble are made: explicit steps at a tenth of the tolerance."""
     times = {"relative_tolerance": TOLERANCE / 10, "absolute_tolerance": 1e-15}
     changes = {f"time.{name}": value for name, value in times.items()}
     return solve(study.changed({**changes, "time.method": "explicit"}), check="never")
 
 
-def test_few_runs_are_single_runs_to_the_last_bit(studies) -> None:
-    few = integrate_chunk(studies[:5], threads=2)
-    for number, study in enumerate(studies[:5]):
-        single = _alone(study)
-        reached = single.alpha.size
-        assert few.steps[number] == single.steps
-        for name in CURVES:
-            np.testing.assert_array_equal(
-                getattr(few, name)[number, :reached], getattr(single, name), name
-            )
+Points = Callable[[sd.Problem], list[sd.Problem]]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"momentum": 0.4},
-        {"schedule": {"times": [0.0, 5.0], "rates": [1.0, 0.5]}},
-        {
-            "tasks": [
-                {"teachers": [0], "until": 7.0},
-                {"teachers": [1]},
-            ],
-            "train_second_layer": True,
-        },
-    ],
-    ids=lambda changes: min(changes),
-)
-def test_phases_are_integrated_together(problem, changes, monkeypatch) -> None:
+def _with_rates(**changes) -> Points:
     time = {"end": 20.0, "points": 11, "relative_tolerance": TOLERANCE}
-    points = [
-        problem.replace(learning_rate=rate, seed=seed, time=time, **changes)._study
+    return lambda problem: [
+        problem.replace(learning_rate=rate, seed=seed, time=time, **changes)
         for seed, rate in enumerate((0.2, 0.5, 0.9))
     ]
-    one_by_one = integrate_chunk(points, threads=1)
-    monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
-    in_lanes = integrate_chunk(points, threads=1)
-    assert set(in_lanes.status) == {"done"}
-    for number, study in enumerate(points):
-        single = _alone(study)
-        assert one_by_one.steps[number] == single.steps
-        for name in CURVES:
-            expected = getattr(single, name)
-            np.testing.assert_array_equal(getattr(one_by_one, name)[number], expected, name)
-            np.testing.assert_allclose(
-                getattr(in_lanes, name)[number], expected, rtol=1e-7, atol=1e-9
-            )
-        for name, expected in single.further.items():
-            np.testing.assert_allclose(
-                in_lanes.values[name][number], expected, rtol=1e-7, atol=1e-9
-            )
 
 
-def test_means_in_one_series_are_those_of_single_runs_whatever_the_neighbours(monkeypatch) -> None:
+def _series(_: sd.Problem) -> list[sd.Problem]:
     """Students of tanh and teachers of the logistic function: fields so large that arcsines replace
     the series stand beside small ones.
     """
@@ -188,33 +146,17 @@ def test_means_in_one_series_are_those_of_single_runs_whatever_the_neighbours(mo
         time={"values": [0.0, 0.5, 2.0], "relative_tolerance": TOLERANCE},
     )
     sizes = (0.1, 6.0, 0.8, 3.0, 0.02)
-    points = [
-        problem.replace(student_std=size, seed=seed)._study for seed, size in enumerate(sizes)
-    ]
-    monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
-    in_lanes = integrate_chunk(points, threads=1)
-    for number, study in enumerate(points):
-        single = _alone(study)
-        for name in CURVES:
-            found = getattr(in_lanes, name)[number]
-            np.testing.assert_allclose(found, getattr(single, name), rtol=1e-7, atol=1e-9)
-    few = integrate_chunk(points[1:3], threads=1)
-    for name in CURVES:
-        np.testing.assert_array_equal(getattr(few, name), getattr(in_lanes, name)[1:3], name)
+    return [problem.replace(student_std=size, seed=seed) for seed, size in enumerate(sizes)]
 
 
-def test_runs_that_change_at_other_times_and_in_other_ways_are_single_runs(monkeypatch) -> None:
+def _other_times(problem: sd.Problem) -> list[sd.Problem]:
     """Tasks with inputs, heads and ends of their own; one is over before the end, one never is."""
-    time = {"values": [0.0, 0.5, 2.0, 3.0, 7.5, 12.0], "relative_tolerance": TOLERANCE}
-    problem = sd.Problem(
-        "erf",
+    problem = problem.replace(
+        activation="erf",
         students=3,
-        teachers=2,
-        learning_rate=0.5,
-        student_std=0.3,
         train_second_layer=True,
         inputs=sd.Spectrum([1.6, 0.4], weights=[0.5, 0.5], dimension=40),
-        time=time,
+        time={"values": [0.0, 0.5, 2.0, 3.0, 7.5, 12.0], "relative_tolerance": TOLERANCE},
     )
     own = {"model": "spectrum", "eigenvalues": [0.7, 1.3], "weights": [0.5, 0.5]}
     points = []
@@ -222,19 +164,72 @@ def test_runs_that_change_at_other_times_and_in_other_ways_are_single_runs(monke
         first, last = {"teachers": [0], "until": until}, {"teachers": [1]}
         second = {"data": own} if seed % 2 else {"head": "shared"} if seed == 2 else {}
         tasks = [{**first, "head": "shared"}, {**last, **second}]
-        rate = 0.2 + 0.3 * seed
-        points.append(problem.replace(tasks=tasks, learning_rate=rate, seed=seed)._study)
-    same = [group for group in group_points(points) if len(group) > 1]
-    assert same
+        points.append(problem.replace(tasks=tasks, learning_rate=0.2 + 0.3 * seed, seed=seed))
+    return points
+
+
+def _velocities(problem: sd.Problem) -> list[sd.Problem]:
+    """With 1 - β = γ/N the state has velocities; their covariances are sums over eigenspaces."""
+    problem = problem.replace(
+        activation="erf",
+        students=3,
+        student_std=0.5,
+        student_biases=[0.1, -0.2, 0.4],
+        teacher_biases=[0.3, -0.1],
+        train_biases=True,
+        inputs=sd.Spectrum([1.6, 0.4], weights=[0.25, 0.75], dimension=40),
+        time={"end": 6.0, "points": 121, "relative_tolerance": TOLERANCE},
+    )
+    return [
+        problem.replace(seed=seed, learning_rate=0.3 + 0.1 * seed, momentum_rate=1.0 + seed)
+        for seed in range(3)
+    ]
+
+
+TASKS = [{"teachers": [0], "until": 7.0}, {"teachers": [1]}]
+PLAIN = ("momentum", "schedule", "tasks")
+FAMILIES: dict[str, Points] = {
+    "momentum": _with_rates(momentum=0.4),
+    "schedule": _with_rates(schedule={"times": [0.0, 5.0], "rates": [1.0, 0.5]}),
+    "tasks": _with_rates(tasks=TASKS, train_second_layer=True),
+    "means in one series": _series,
+    "changes at other times": _other_times,
+    "velocities and biases": _velocities,
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_runs_of_rules_are_single_runs_in_lanes_too(problem, name, monkeypatch) -> None:
+    """One by one to the last bit, or to rounding with another compiled form; in lanes to the
+    tolerance, whatever their neighbours are.
+    """
+    points = [each._study for each in FAMILIES[name](problem)]
+    # a single run with a smaller tolerance has a longer series
+    rounding = {"means in one series": 1e-9, **dict.fromkeys(PLAIN, 0.0)}.get(name, 1e-15)
+    groups = group_points(points)
+    assert (len(groups) == 1) == (name != "changes at other times")
+    one_by_one = [integrate_chunk([points[n] for n in group], threads=2) for group in groups]
     monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
-    for group in group_points(points):
-        found = integrate_chunk([points[number] for number in group], threads=1)
+    for group, plain in zip(groups, one_by_one, strict=True):
+        found = integrate_chunk([points[n] for n in group], threads=1)
+        last = integrate_chunk([points[n] for n in group[1:]], threads=1) if group[1:] else None
+        assert set(found.status) == {"done"}
         for place, number in enumerate(group):
             single = _alone(points[number])
-            wanted = {name: getattr(single, name) for name in CURVES} | single.further
-            for name, expected in wanted.items():
-                ours = getattr(found, name)[place]
-                np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-8, err_msg=name)
+            wanted = {each: getattr(single, each) for each in CURVES} | single.further
+            assert plain.steps[place] == single.steps
+            for each, expected in wanted.items():
+                alone = getattr(plain, each)[place]
+                np.testing.assert_allclose(alone, expected, rtol=0, atol=rounding, err_msg=each)
+                ours = getattr(found, each)[place]
+                np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-8, err_msg=each)
+                if last is not None and place:
+                    np.testing.assert_array_equal(getattr(last, each)[place - 1], ours, each)
+            if name.startswith("velocities"):
+                # d(J.B)/d alpha = U.B, and the covariances R and C have the same weights
+                change = np.gradient(found.R[place], found.alpha, axis=0, edge_order=2)
+                apart = np.abs(found.C[place] - change)[1:-1].max()
+                assert apart < 2e-3 * np.abs(change).max()
 
 
 def test_a_run_that_ends_in_its_first_piece_leaves_the_others_alone(problem, monkeypatch) -> None:
@@ -259,41 +254,6 @@ def test_a_run_that_ends_in_its_first_piece_leaves_the_others_alone(problem, mon
         for name, expected in {**single.further, "Q": single.Q}.items():
             ours = getattr(found, name)[number, :before]
             np.testing.assert_allclose(ours, expected[:before], rtol=1e-5, atol=1e-9)
-
-
-def test_velocities_and_biases_of_many_runs_are_those_of_one(monkeypatch) -> None:
-    """With 1 - β = γ/N the state has velocities; their covariances are sums over eigenspaces."""
-    problem = sd.Problem(
-        "erf",
-        students=3,
-        teachers=2,
-        learning_rate=0.5,
-        momentum_rate=2.0,
-        student_std=0.5,
-        student_biases=[0.1, -0.2, 0.4],
-        teacher_biases=[0.3, -0.1],
-        train_biases=True,
-        inputs=sd.Spectrum([1.6, 0.4], weights=[0.25, 0.75], dimension=40),
-        time={"end": 6.0, "points": 121, "relative_tolerance": TOLERANCE},
-    )
-    points = [
-        problem.replace(seed=seed, learning_rate=0.3 + 0.1 * seed, momentum_rate=1.0 + seed)._study
-        for seed in range(3)
-    ]
-    few = integrate_chunk(points, threads=1)
-    monkeypatch.setattr(lane_run, "LEAST_RUNS", 1)
-    found = integrate_chunk(points, threads=1)
-    assert {"b", "P", "W", "C"} <= set(found.values)
-    for number, study in enumerate(points):
-        single = _alone(study)
-        for name, expected in single.further.items():
-            np.testing.assert_array_equal(few.values[name][number], expected, name)
-            ours = found.values[name][number]
-            np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-9, err_msg=name)
-        # d(J.B)/d alpha = U.B, and the covariances R and C have the same weights
-        along = found.alpha
-        change = np.gradient(found.R[number], along, axis=0, edge_order=2)
-        assert np.abs(found.C[number] - change)[1:-1].max() < 2e-3 * np.abs(change).max()
 
 
 def test_runs_that_cannot_go_on_stop_nobody(problem, monkeypatch) -> None:

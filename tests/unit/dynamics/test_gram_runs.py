@@ -1,7 +1,5 @@
 """The simulator without vectors: positivity, starts, when it is taken."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -64,24 +62,17 @@ def test_students_that_are_zero_and_students_that_are_teachers_are_good_starts(t
     zero = simulate(parse_study(text.replace("student_std = 0.2", "student_std = 0.0")), runs=1)
     assert zero.succeeded
     assert zero.Q[0, -1, 0, 0] > 0.05
-    start = initial(parse_study(text))
-    state = start.state
+    state = initial(parse_study(text)).state
     rho = state.eigenvalue[:, None, None]
-    learnt = type(state)(
-        state.eigenvalue,
-        state.weight,
-        state.teacher_overlap / rho**2,
-        state.teacher_overlap / rho,
-        state.teacher_overlap,
-        state.teacher_covariance,
-        state.student_weights,
-        state.teacher_weights,
-    )
-    learnt.save(tmp_path / "learnt.npz")
+    seen = {
+        "student_overlap": state.teacher_overlap / rho**2,
+        "cross_overlap": state.teacher_overlap / rho,
+    }
+    replace(state, **seen).save(tmp_path / "learnt.npz")
     given = text.replace("student_std = 0.2", 'state = "learnt.npz"')
     perfect = simulate(parse_study(given, base=tmp_path), runs=1)
     assert np.max(np.abs(perfect.generalization_error)) < 1e-13
-    np.testing.assert_allclose(perfect.Q[0, -1], learnt.T, rtol=1e-6)
+    np.testing.assert_allclose(perfect.Q[0, -1], state.T, rtol=1e-6)
 
 
 def test_automatic_choice_takes_the_cheaper_way_that_is_open(monkeypatch):
@@ -106,17 +97,10 @@ def test_automatic_choice_takes_the_cheaper_way_that_is_open(monkeypatch):
 
 
 def test_a_teacher_that_is_no_vector_is_refused(tmp_path):
-    study = parse_study(late())
-    state = initial(study).state
-    curved = type(state)(
-        *(getattr(state, name) for name in ("eigenvalue", "weight", "student_overlap")),
-        *(getattr(state, name) for name in ("cross_overlap", "teacher_overlap")),
-        1.1 * state.teacher_covariance,
-        state.student_weights,
-        state.teacher_weights,
-    )
-    curved.save(tmp_path / "curved.npz")
     text = late()
+    state = initial(parse_study(text)).state
+    curved = replace(state, teacher_covariance=1.1 * state.teacher_covariance)
+    curved.save(tmp_path / "curved.npz")
     given = text.replace("student_std = 0.2", 'state = "curved.npz"')
     with pytest.raises(InputError, match=r"^initial\.state: teacher_covariance is larger"):
         simulate(parse_study(given, base=tmp_path))

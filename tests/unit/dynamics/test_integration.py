@@ -1,7 +1,5 @@
 """From a study to a trajectory: failures keep what was computed, tolerances are measured."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import astuple
 from types import SimpleNamespace
@@ -33,13 +31,15 @@ ERF = toml(
 )
 
 
+def one_unit(T):
+    """One student, one teacher, one eigenvalue 1: Q = 1, R = 0, v = 1."""
+    one, block = np.ones(1), np.ones((1, 1, 1))
+    return State(one, one, block, 0 * block, T * block, T * block[0], one, one)
+
+
 @pytest.fixture
 def small_study(tmp_path):
-    one = np.ones(1)
-    zero = np.zeros((1, 1, 1))
-    State(one, one, zero + 1, zero, zero + 1, np.ones((1, 1)), one, one).save(
-        tmp_path / "state.npz"
-    )
+    one_unit(1.0).save(tmp_path / "state.npz")
 
     def made(values, method="auto"):
         text = systems.STUDY.format(values=values) + f'\nmethod = "{method}"\n'
@@ -235,19 +235,8 @@ def test_the_moment_form_is_asked_for_the_rates_of_the_study(monkeypatch):
 
 
 def test_runs_are_compared_at_each_time_relative_to_the_sizes_there():
-    """One student, one teacher, one eigenvalue 1: states are (Q, R, v)."""
-    one = np.ones(1)
-    state = State(
-        one,
-        one,
-        np.full((1, 1, 1), 1.0),
-        np.zeros((1, 1, 1)),
-        np.full((1, 1, 1), 4.0),
-        np.full((1, 1), 4.0),
-        one,
-        one,
-    )
-    flow = Flow(None, None, state)
+    """States are (Q, R, v)."""
+    flow = Flow(None, None, one_unit(4.0))
     end = np.array([[9.0, 3.0, 2.0], [1e-4, 1e-3, 0.5], [4.0, 1.0, 1.0]])
     for place, change in (((1, 0), 1e-4), ((1, 1), np.sqrt(1e-4 * 4.0)), ((1, 2), 0.5)):
         other = end.copy()

@@ -1,7 +1,5 @@
 """Solver modules: found by formula without SymPy, otherwise derived once into the user's cache."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Runs whose means go along a lattice: what they say of it, and what they cost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

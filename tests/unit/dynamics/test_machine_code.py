@@ -1,7 +1,5 @@
 """Compiled code from a file: numba's numbers to the last bit, and nothing that is not certain."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import os

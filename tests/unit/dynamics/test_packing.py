@@ -1,7 +1,5 @@
 """Vectors are read and written by the names of a layout, as the modules read them themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import symderiv_kernels.erf as module

@@ -1,7 +1,5 @@
 """Runs in phases: tasks, schedules, batches and momentum, against runs in pieces by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

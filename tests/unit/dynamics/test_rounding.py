@@ -1,7 +1,5 @@
 """Starts that differ by a multiple of rounding: what they keep, and how much they differ."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

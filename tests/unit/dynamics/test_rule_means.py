@@ -1,7 +1,5 @@
 """Means of sampled fields against closed forms of the arcsine kind, written out here."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

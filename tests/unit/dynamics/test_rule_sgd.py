@@ -1,7 +1,5 @@
 """Learning rules on vectors: the update of each to the letter, in plain loops; ways to end."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from types import SimpleNamespace

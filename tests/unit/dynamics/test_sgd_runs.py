@@ -1,7 +1,5 @@
 """The simulator, on vectors and without: seeds, workers, starts, ways to end, refusals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

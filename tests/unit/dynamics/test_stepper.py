@@ -1,7 +1,5 @@
 """The time stepper: its table, its order, its results between steps, its ways to end."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate._ivp import dop853_coefficients as scipy_table

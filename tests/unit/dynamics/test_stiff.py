@@ -1,7 +1,5 @@
 """Stiff problems: implicit steps, and when they are taken."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

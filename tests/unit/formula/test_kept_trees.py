@@ -1,7 +1,5 @@
 """Closed forms that are kept: read with SymPy and without it, they have the same values."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Functions with kinks at zeros of polynomials, of erf and the like, as sums of steps."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy as sp

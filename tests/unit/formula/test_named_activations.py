@@ -1,7 +1,5 @@
 """Activations with a name against other forms of what the field calls by it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

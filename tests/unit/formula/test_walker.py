@@ -1,7 +1,5 @@
 """One walk over trees: what it computes, how often, and that all numbers agree on all functions."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

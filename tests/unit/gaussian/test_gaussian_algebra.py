@@ -1,7 +1,5 @@
 """Exact entries and their way back to tidy expressions."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

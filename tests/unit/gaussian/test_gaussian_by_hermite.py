@@ -1,7 +1,5 @@
 """Means of smooth integrands with means, phases and tilts against the Gauss-Hermite rule."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy as sp

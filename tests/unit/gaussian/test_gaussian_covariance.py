@@ -1,7 +1,5 @@
 """Covariances: validation, and conditional entries against explicit Schur complements."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

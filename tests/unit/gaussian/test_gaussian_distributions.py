@@ -1,7 +1,5 @@
 """Derivatives of activations as distributions."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

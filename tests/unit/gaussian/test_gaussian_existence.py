@@ -1,7 +1,5 @@
 """For which variances expectations exist."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

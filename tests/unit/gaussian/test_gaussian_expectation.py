@@ -1,7 +1,5 @@
 """Expectations as users ask for them: parameters, domains, numbers, errors, steps."""
 
-from __future__ import annotations
-
 import math
 import re
 

@@ -1,7 +1,5 @@
 """I2, I3, I4: classical forms, Price derivatives, coincident fields, degenerate covariances."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

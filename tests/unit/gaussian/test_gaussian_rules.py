@@ -1,7 +1,5 @@
 """Every rule on its own, against a route that does not use it."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """Means of products of signs: classical forms, and Price's rule as the independent route."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

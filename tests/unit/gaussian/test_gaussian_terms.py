@@ -1,7 +1,5 @@
 """Reading integrands into their normal form."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

@@ -1,7 +1,5 @@
 """Mixtures of error functions for tanh: the proved bounds hold and are not empty."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
@@ -43,7 +41,6 @@ CASES = {
 )
 def test_affine_functions_of_tanh_are_recognised(g: sp.Expr, form: tuple[sp.Expr, ...]) -> None:
     found = tanh_form(g)
-    assert found is not None
     assert (found.height, found.rate, found.rest) == form
     at = {x: sp.Rational(7, 10)}
     assert abs(sp.N(g.subs(at) - found.expression.subs(at), 30)) < 1e-25
@@ -92,7 +89,6 @@ def test_the_product_of_two_slopes_has_a_sum_of_its_own(name: str, tolerance: fl
     form = tanh_form({**CASES, "steep": steep}[name])
     assert form is not None
     found = slope_square(form, tolerance)
-    assert found is not None
     with mpmath.workdps(40):
         height, rate = (mpmath.mpf(str(sp.N(e, 40))) for e in (form.height, form.rate))
         assert found.error <= tolerance * abs(height * rate)

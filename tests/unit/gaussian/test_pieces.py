@@ -1,7 +1,5 @@
 """Rough functions of rough functions: the same values, derivatives without products of deltas."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy as sp

@@ -1,7 +1,5 @@
 """Right-hand sides that are made of others: translated they are what numba makes of them."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Means of sums of error functions in fast modules, which leave out what is the same twice."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The modules of a solver compute the same, and the readable one needs no other."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -3,9 +3,6 @@
 These lean on numba's internals: a numba that changes one of them fails here first.
 """
 
-from __future__ import annotations
-
-import math
 import re
 import tomllib
 from pathlib import Path
@@ -157,11 +154,3 @@ def test_numba_is_one_that_was_tried() -> None:
     low, high = re.findall(r"(\d+)\.(\d+)", stated)
     version = tuple(int(part) for part in numba.__version__.split(".")[:2])
     assert tuple(map(int, low)) <= version < tuple(map(int, high))
-
-
-def test_roots_of_numbers_that_have_none_are_not_numbers() -> None:
-    values = np.array([0.0, -1.0, math.inf, 1.0, 1.0, 1.0, 1.0, 1.0])
-    to_inverse_roots(values, 8)
-    assert values[0] == math.inf
-    assert np.isnan(values[1])
-    assert values[2] == 0.0

@@ -1,8 +1,7 @@
 """Means whose code comes with the package: of these sources, with the numbers of code made here."""
 
-from __future__ import annotations
-
 import builtins
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,23 +54,28 @@ def test_a_function_that_differs_in_a_constant_is_made_here(text: str) -> None:
     assert not module.comes(changed["_mean_of_4"], KINDS["softplus", False]["_mean_of_4"])
 
 
-def test_both_codes_give_the_same_numbers(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def both_codes(text: str, own: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Functions of a text, each as it was shipped and as it is made here."""
     names = module_names(text)
-    asked = [(names[name], _KINDS[name]) for name in ("_mean_of_2", "_mean_of_4")]
+    asked = [(names[name], _KINDS[name]) for name in own]
     shipped = [linked(*made) for made in translated.together(asked)]
     assert any("symderiv_part" in name for name in translated.together(asked)[0][0]["imports"])
     monkeypatch.setattr(translated, "PartsModule", IrModule)
-    whole = [linked(*made) for made in translated.together(asked)]
-    rng = np.random.default_rng(11)
-    rule = smooth_rule(0.7, 1e-8, 6.0)
-    for size, numbers, one, other in zip(
-        (2, 4), (rule.two, rule.four), shipped, whole, strict=True
-    ):
+    return list(zip(shipped, (linked(*made) for made in translated.together(asked)), strict=True))
+
+
+def covariance_of(rng: np.random.Generator, size: int) -> tuple[float, ...]:
+    root = rng.normal(size=(size, size)) / 2
+    return tuple((root @ root.T)[np.triu_indices(size)].tolist())
+
+
+def test_both_codes_give_the_same_numbers(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = both_codes(text, ("_mean_of_2", "_mean_of_4"), monkeypatch)
+    rng, rule = np.random.default_rng(11), smooth_rule(0.7, 1e-8, 6.0)
+    for size, numbers, (one, other) in zip((2, 4), (rule.two, rule.four), codes, strict=True):
         for _ in range(20):
-            root = rng.normal(size=(size, size)) / 2
-            covariance = tuple((root @ root.T)[np.triu_indices(size)].tolist())
             kinds = tuple(int(n) for n in rng.integers(0, 5, size))
-            given = np.array(numbers), kinds, covariance, (0.0,) * size
+            given = np.array(numbers), kinds, covariance_of(rng, size), (0.0,) * size
             assert one(*given) == other(*given)
 
 
@@ -84,25 +88,15 @@ def test_so_do_both_codes_of_means_with_kinks(
     begin = "KINKS = np.array([\n"
     text = text.replace(f"{begin}    -1.0,\n", f"{begin}    -1.5,\n    0.3,\n")
     assert text.count("0.3,") == 2
-    names = module_names(text)
-    own = ("_kinked_mean_of_2", "_kinked_mean_of_4") if biased else ("_line_mean_of_2",)
-    own = own if biased else (*own, "_plane_mean_of_4")
-    asked = [(names[name], _KINDS[name]) for name in own]
-    shipped = [linked(*made) for made in translated.together(asked)]
-    assert any("symderiv_part" in name for name in translated.together(asked)[0][0]["imports"])
-    monkeypatch.setattr(translated, "PartsModule", IrModule)
-    whole = [linked(*made) for made in translated.together(asked)]
-    rng = np.random.default_rng(12)
-    rule = kinked_rule(2.8, 1e-4, 6.0, True)
-    if not biased:
-        rule = plane_rule(8.0, 1e-6, 6.0, False, True)
-    for size, numbers, one, other in zip(
-        (2, 4), (rule.two, rule.four), shipped, whole, strict=True
-    ):
+    own = ("_line_mean_of_2", "_plane_mean_of_4")
+    rule = plane_rule(8.0, 1e-6, 6.0, False, True)
+    if biased:
+        own = ("_kinked_mean_of_2", "_kinked_mean_of_4")
+        rule = kinked_rule(2.8, 1e-4, 6.0, True)
+    codes, rng = both_codes(text, own, monkeypatch), np.random.default_rng(12)
+    for size, numbers, (one, other) in zip((2, 4), (rule.two, rule.four), codes, strict=True):
         for _ in range(3):
-            root = rng.normal(size=(size, size)) / 2
-            covariance = tuple((root @ root.T)[np.triu_indices(size)].tolist())
-            kinds = (1, 1, 0, 3)[-size:]
+            covariance, kinds = covariance_of(rng, size), (1, 1, 0, 3)[-size:]
             shifts = tuple(rng.normal(size=size).tolist()) if biased else (0.0,) * size
             given = np.array(numbers), kinds, covariance, shifts
             # one that is no number is not within it

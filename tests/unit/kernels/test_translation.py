@@ -1,7 +1,5 @@
 """Translated functions have the values that the same text has as plain Python."""
 
-from __future__ import annotations
-
 import gc
 import math
 import weakref

@@ -1,7 +1,5 @@
 """Activations without dynamics in doubles are refused at once, their nearest neighbours are not."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Equivalent rates of batches and momentum, against the updates with numbers in them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy as sp

@@ -1,7 +1,5 @@
 """What the derivation proves, against exact means of polynomials; wrong statements are refused."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Generated modules are run before they are written: each wrong number is named, none is kept."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,118 +44,54 @@ def replaced(name: str, body: str) -> str:
 
 
 OF_FLAT = "right(*a); d, K, M, L = a[4], *a[2]; Q = d[: K * K * L].reshape(K, K, L); "
-WRONG = {
-    "an activation": (
-        "student_activation",
-        "return right(*a) * (1 + 1e-9)",
-        r"student_activation\(.*\) = .*, but its formula gives",
-    ),
-    "a slope of an activation": (
+
+
+ERROR, FIRST = "generalization_error", "first_layer_gradients"
+FLAT, SEEN = "flat_right_hand_side", "flat_observables"
+READABLE, FAST = "readable.*: student_overlap", r"\(fast\): student_overlap .*"
+#: The function that is wrong, what stands in its place, and what is said of it.
+WRONG = [
+    ("student_activation", "return right(*a) * (1 + 1e-9)", r"student_activation\(.*its formula"),
+    (
         "student_activation_derivative",
         "return right(*a) * (1 + 1e-6)",
         r"student_activation_derivative\(.*, but its formula gives",
     ),
-    "a mean beyond its bound": ("i2", "return 5.0", r"i2\(.*\) = 5 is outside of its Hölder"),
-    "a mean that is nothing": ("i4", "return math.nan", "i4.* = nan is outside of its Hölder"),
-    "a mean": ("i4", "return 1.00001 * right(*a)", r"i4\(.*\) = .*, but its definition gives"),
-    "a slope": ("i2_11", "return 1.0001 * right(*a)", "i2_11.*, but the slope of i2 is"),
-    "a negative error": (
-        "generalization_error",
-        "return -1e-4",
-        r"generalization_error \(K = 2, M = 3\) = -0.0001, but the statement gives",
-    ),
-    "an error by weights": (
-        "generalization_error",
-        "return right(*a) + 1e-7 * a[3][0]",
-        "generalization_error .* but the statement gives",
-    ),
-    "a gradient by R": (
-        "first_layer_gradients",
-        "right(*a); a[6][0] *= 1 + 1e-6",
-        "readable.*: student_overlap .* but the statement gives",
-    ),
-    "a gradient by Q": (
-        "first_layer_gradients",
-        "right(*a); a[5][0, 0] *= 1 + 1e-6",
-        "readable.*: student_overlap",
-    ),
-    "a gradient by v": (
-        "second_layer_gradient",
-        "right(*a); a[5][1] *= 1 + 1e-6",
-        r"readable.*: v .*\[1\]",
-    ),
-    "one of two equal entries": (
-        "first_layer_gradients",
-        "right(*a); a[5][0, 1] *= 1 + 1e-7",
-        "readable.*: student_overlap",
-    ),
-    "all gradients": ("gradients", "right(*a); a[5][0] *= 1 + 1e-6", "gradients: A"),
-    "all gradients by v": ("gradients", "right(*a); a[7][1] *= 1 + 1e-6", "gradients: dv"),
-    "modes": (
-        "flat_right_hand_side",
-        OF_FLAT + "Q[..., 0] *= 1 + 1e-6",
-        r"\(fast\): student_overlap .*\[0, 0, 0\]",
-    ),
-    "a mode with a small weight": (
-        "flat_right_hand_side",
-        OF_FLAT + "Q[..., 2] *= 1 + 1e-6",
-        r"\(fast\): student_overlap .*\[., ., 2\]",
-    ),
-    "a symmetry": (
-        "flat_right_hand_side",
-        OF_FLAT + "Q[0, 1] += 1e-7 * a[3][-1]",
-        r"\(fast\): student_overlap .*\[0, 1, 0\]",
-    ),
-    "a term of several teachers": (
-        "flat_right_hand_side",
-        OF_FLAT + "Q[0, 0] -= 1e-7 * (M == 3) * a[3][-1]",
-        r"\(fast\): student_overlap \(K = 2, M = 3\)",
-    ),
-    "a term without the second order": (
-        "flat_right_hand_side",
-        OF_FLAT + "Q[0, 0] -= 1e-7 * (1 - a[3][-1])",
-        r"\(fast\): student_overlap",
-    ),
-    "a term of three students": (
-        "flat_right_hand_side",
-        OF_FLAT + "Q[2:, 0] += 1e-7",
-        r"\(fast\): student_overlap \(K = 3, M = 1\)\[2, 0, 0\]",
-    ),
-    "one of two forms": (
-        "right_hand_side",
-        "right(*a); a[-1][0] += 1e-6",
-        r"\(readable\): v",
-    ),
-    "what is shown": (
-        "flat_observables",
-        "e = right(*a); a[3][0, 0] *= 1 + 1e-8; return e",
-        "flat_observables: Q",
-    ),
-    "an error that is shown": (
-        "flat_observables",
-        "return right(*a) * (1 + 1e-7)",
-        "generalization_error",
-    ),
-    "the noise": ("noise", "right(*a); a[-1][0, 0] *= 1 + 1e-6", "readable.*: student_overlap"),
-    "the noise of several teachers": (
-        "noise",
-        "right(*a); a[-1][0, 0] *= 1 + 1e-6 * (len(a[4]) > 1)",
-        "readable.*: student_overlap",
-    ),
-    "a loop over arcsines": (
-        "_arcsines",
-        "right(*a); a[0][700:] *= 1 + 4e-15",
-        "_arcsines of",
-    ),
-    "no number at all": ("i2", "return math.sqrt(-1.0)", "cannot be evaluated"),
-}
+    ("i2", "return 5.0", r"i2\(.*\) = 5 is outside of its Hölder"),
+    ("i4", "return math.nan", "i4.* = nan is outside of its Hölder"),
+    ("i4", "return 1.00001 * right(*a)", r"i4\(.*\) = .*, but its definition gives"),
+    ("i2_11", "return 1.0001 * right(*a)", "i2_11.*, but the slope of i2 is"),
+    (ERROR, "return -1e-4", rf"{ERROR} \(K = 2, M = 3\) = -0.0001, but the statement gives"),
+    (ERROR, "return right(*a) + 1e-7 * a[3][0]", f"{ERROR} .* but the statement gives"),
+    # gradients by R, by Q, by v, and one of two equal entries
+    (FIRST, "right(*a); a[6][0] *= 1 + 1e-6", f"{READABLE} .* but the statement gives"),
+    (FIRST, "right(*a); a[5][0, 0] *= 1 + 1e-6", READABLE),
+    ("second_layer_gradient", "right(*a); a[5][1] *= 1 + 1e-6", r"readable.*: v .*\[1\]"),
+    (FIRST, "right(*a); a[5][0, 1] *= 1 + 1e-7", READABLE),
+    ("gradients", "right(*a); a[5][0] *= 1 + 1e-6", "gradients: A"),
+    ("gradients", "right(*a); a[7][1] *= 1 + 1e-6", "gradients: dv"),
+    # modes, also with small weights; a symmetry; terms of several teachers, without the second
+    # order, and of three students
+    (FLAT, OF_FLAT + "Q[..., 0] *= 1 + 1e-6", rf"{FAST}\[0, 0, 0\]"),
+    (FLAT, OF_FLAT + "Q[..., 2] *= 1 + 1e-6", rf"{FAST}\[., ., 2\]"),
+    (FLAT, OF_FLAT + "Q[0, 1] += 1e-7 * a[3][-1]", rf"{FAST}\[0, 1, 0\]"),
+    (FLAT, OF_FLAT + "Q[0, 0] -= 1e-7 * (M == 3) * a[3][-1]", rf"{FAST}\(K = 2, M = 3\)"),
+    (FLAT, OF_FLAT + "Q[0, 0] -= 1e-7 * (1 - a[3][-1])", FAST),
+    (FLAT, OF_FLAT + "Q[2:, 0] += 1e-7", rf"{FAST}\(K = 3, M = 1\)\[2, 0, 0\]"),
+    ("right_hand_side", "right(*a); a[-1][0] += 1e-6", r"\(readable\): v"),
+    (SEEN, "e = right(*a); a[3][0, 0] *= 1 + 1e-8; return e", "flat_observables: Q"),
+    (SEEN, "return right(*a) * (1 + 1e-7)", ERROR),
+    ("noise", "right(*a); a[-1][0, 0] *= 1 + 1e-6", READABLE),
+    ("noise", "right(*a); a[-1][0, 0] *= 1 + 1e-6 * (len(a[4]) > 1)", READABLE),
+    ("_arcsines", "right(*a); a[0][700:] *= 1 + 4e-15", "_arcsines of"),
+    ("i2", "return math.sqrt(-1.0)", "cannot be evaluated"),
+]
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_is_named(case: str) -> None:
+@pytest.mark.parametrize(("name", "body", "message"), WRONG)
+def test_what_is_wrong_is_named(name: str, body: str, message: str) -> None:
     text, problem = kept("erf")
-    name, body, message = WRONG[case]
-    module = "fast" if name in ("flat_right_hand_side", "_arcsines") else "readable"
+    module = "fast" if name in (FLAT, "_arcsines") else "readable"
     wrong = replace(text, **{module: getattr(text, module) + replaced(name, body)})
     with pytest.raises(GeneratedError, match=message):
         check_generated(wrong, problem)

@@ -1,7 +1,5 @@
 """The derived equations: their form, their steps, and which activations are refused."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Symmetries and limits of the kept modules: what any right-hand side must satisfy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

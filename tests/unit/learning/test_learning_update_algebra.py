@@ -1,7 +1,5 @@
 """The update algebra: renaming, contraction, means of noise."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

@@ -1,7 +1,5 @@
 """Sums over tables are means of the mixtures; stable forms are the forms they come from."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

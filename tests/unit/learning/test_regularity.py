@@ -1,7 +1,5 @@
 """Which functions reach the edge of their domain for some degenerate covariance."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

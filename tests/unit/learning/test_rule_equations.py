@@ -1,7 +1,5 @@
 """Learning rules from the update to the module: noises averaged exactly, modules, refusals."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

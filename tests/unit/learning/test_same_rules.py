@@ -1,7 +1,5 @@
 """A module's means by quadrature are those of which the error was searched for."""
 
-from __future__ import annotations
-
 import pytest
 
 from symderiv.checking.checked_module import GeneratedError, _same_rules

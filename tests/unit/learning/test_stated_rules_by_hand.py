@@ -3,8 +3,6 @@
 With linear activations every mean is a quadratic form, and means over kept units are sums.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

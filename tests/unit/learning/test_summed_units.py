@@ -1,7 +1,5 @@
 """Coefficients of a few units, summed over all: at other numbers of units, and what is refused."""
 
-from __future__ import annotations
-
 import functools
 import operator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Flows with biases and by quadrature: adaptive integrals, the loss's slope, samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad

@@ -1,7 +1,5 @@
 """The population flow against quadrature over angles, the loss's gradient, and samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import erf

@@ -1,7 +1,5 @@
 """All gates of a small population against one network at a time; descents; the one-site flow."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from symderiv_models.localisation.flow import PopulationFlow

@@ -1,7 +1,5 @@
 """Gates against samples, gated linear networks against direct integration."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp

@@ -1,7 +1,5 @@
 """Covariances of inputs on a ring against quadrature, enumeration and samples."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

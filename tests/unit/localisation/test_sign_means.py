@@ -1,7 +1,5 @@
 """Means with signs: orthants against samples and marginals, quasi-random means, one site."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

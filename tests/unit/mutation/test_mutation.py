@@ -1,7 +1,5 @@
 """The changes that mutation testing makes, what it leaves alone, and the list of equivalents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

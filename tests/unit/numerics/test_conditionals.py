@@ -1,7 +1,5 @@
 """Schur complements in scalar functions: recognised by their shape, computed through vectors."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

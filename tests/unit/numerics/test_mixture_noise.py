@@ -1,7 +1,5 @@
 """Means of four factors by one series of powers, as plain Python, against a sum of arcsines."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

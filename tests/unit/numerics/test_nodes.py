@@ -1,7 +1,5 @@
 """Gauss' rules are exact for polynomials, in doubles and as balls, in panels and on grids."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """All means of a right-hand side in one pass, as plain Python, against formulas."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

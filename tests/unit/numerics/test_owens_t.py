@@ -1,7 +1,5 @@
 """Owen's function as it is pasted into modules, against SciPy's and against its integral."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

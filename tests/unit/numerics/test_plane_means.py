@@ -1,7 +1,5 @@
 """Means of four factors with kinks over points of a plane, as plain Python, against formulas."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 
@@ -46,12 +44,17 @@ def _factors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plane_lines, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
 
 
+def mean_of_4(covariance: np.ndarray, kinds: tuple[int, ...], rule: np.ndarray = RULE) -> float:
+    """E[f_a(x_a) f_b(x_b) f_c(x_c) f_d(x_d)] of fields that are zero in the mean."""
+    moments = tuple(map(float, covariance[np.triu_indices(4)]))
+    return float(plane._plane_mean_of_4(rule, kinds, moments, (0.0,) * 4))
+
+
 def mean_of_signs(loads: list[list[float]]) -> tuple[float, float]:
     """The mean of four signs found, and that of the first two times that of the last two."""
     matrix = np.array(loads)
     c = matrix @ matrix.T
-    moments = tuple(map(float, c[np.triu_indices(4)]))
-    found = plane._plane_mean_of_4(RULE, (0, 0, 0, 0), moments, (0.0,) * 4)
+    found = mean_of_4(c, (0, 0, 0, 0))
     scale = np.sqrt(np.diag(c))
     rho = np.clip(c / np.outer(scale, scale), -1, 1)
     product = math.asin(rho[0, 1]) * math.asin(rho[2, 3]) * (2 / math.pi) ** 2
@@ -136,8 +139,7 @@ def test_means_of_slopes_and_values_are_nested_integrals(
 ) -> None:
     monkeypatch.setitem(FACTORS, SLOPE_OF_1, lambda x: 1 / (1 + abs(x)) ** 2)
     c, expected = given_one_field(own, first, np.array(rests))
-    moments = tuple(map(float, c[np.triu_indices(4)]))
-    found = plane._plane_mean_of_4(FINE, (SLOPE_OF_1, SLOPE_OF_1, 1, 1), moments, (0.0,) * 4)
+    found = mean_of_4(c, (SLOPE_OF_1, SLOPE_OF_1, 1, 1), FINE)
     assert found == pytest.approx(expected, abs=9e-11)
 
 
@@ -150,11 +152,9 @@ def test_lines_give_what_points_of_the_plane_give(turned: float) -> None:
     )
     loads[3] *= turned
     c = loads @ loads.T
-    moments = tuple(map(float, c[np.triu_indices(4)]))
-    points, found = FINE.copy(), []
+    points = FINE.copy()
     points[6] = math.inf
-    for rule in (FINE, points):
-        found.append(plane._plane_mean_of_4(rule, (1, 1, 1, 1), moments, (0.0,) * 4))
+    found = [mean_of_4(c, (1, 1, 1, 1), rule) for rule in (FINE, points)]
     assert found[0] != found[1]
     assert found[0] == pytest.approx(found[1], abs=3e-11)
 
@@ -167,11 +167,10 @@ def test_few_orders_give_what_points_of_eta_give(
     loads = np.array([[0.9, 0, 0, 0], [0.3, 0.8, 0, 0], [0.5, 0.2, 0.7, 0], [-0.4, 0.6, 0, 0.5]])
     loads[3, 2:] = 0.5 * correlation, 0.5 * math.sqrt(1 - correlation**2)
     c = loads @ loads.T
-    moments, found = tuple(map(float, c[np.triu_indices(4)])), []
+    found = []
     for most in (11, 0):
         monkeypatch.setattr(plane, "_MOST_ORDERS", most)
-        kinds = (SLOPE_OF_1, SLOPE_OF_1, 1, 1)
-        found.append(plane._plane_mean_of_4(FINE, kinds, moments, (0.0,) * 4))
+        found.append(mean_of_4(c, (SLOPE_OF_1, SLOPE_OF_1, 1, 1), FINE))
     assert found[0] != found[1]
     assert found[0] == pytest.approx(found[1], abs=1e-12)
 
@@ -197,15 +196,12 @@ def test_half_of_the_plane_is_enough_for_odd_factors() -> None:
     c = np.array(
         [[1.0, 0.3, 0.5, 0.2], [0.3, 1.2, 0.1, 0.4], [0.5, 0.1, 0.9, 0.2], [0.2, 0.4, 0.2, 1.1]]
     )
-    moments = tuple(map(float, c[np.triu_indices(4)]))
     half = RULE.copy()
     half[5] = 1.0
-    whole, halved = (
-        plane._plane_mean_of_4(rule, (1, 1, 1, 0), moments, (0.0,) * 4) for rule in (RULE, half)
-    )
+    whole, halved = (mean_of_4(c, (1, 1, 1, 0), rule) for rule in (RULE, half))
     assert halved == pytest.approx(whole, rel=1e-12)
     for kinds in ((1, 1, 0, 0), (0, 1, 1, 0)):
-        assert abs(plane._plane_mean_of_4(RULE, kinds, moments, (0.0,) * 4)) < 1
+        assert abs(mean_of_4(c, kinds)) < 1
 
 
 def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,14 +220,12 @@ def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.M
     for i in range(K):
         for j in range(K):
             moments = c[i, i], c[i, j], c[j, j]
-            moments = c[i, i], c[i, j], c[j, j]
             expected = polar._polar_mean_of_2(SECTORS, (1, 1), moments, (0.0, 0.0))
             assert slopes[i, j] == pytest.approx(expected, abs=1e-6)
     for i, j, a, b in ((0, 0, 1, 3), (1, 1, 3, 0), (2, 2, 0, 1), (0, 2, 1, 3), (1, 2, 2, 0)):
         places = [i, j, a, b]
-        moments = tuple(map(float, c[np.ix_(places, places)][np.triu_indices(4)]))
         kinds = (1, 1, *(3 if n >= K else 0 for n in (a, b)))
-        expected = plane._plane_mean_of_4(RULE, kinds, moments, (0.0,) * 4)
+        expected = mean_of_4(c[np.ix_(places, places)], kinds)
         array = found[(a >= K) + (b >= K)]
         ends = sorted((a, b))
         assert array[i, j, ends[0], ends[1] - K * (ends[1] >= K)] == pytest.approx(
@@ -342,11 +336,9 @@ def test_rests_that_add_nothing_are_left_out(rest: float, monkeypatch: pytest.Mo
     rows = np.array([[1.1, 0.0], [0.7, 0.6], [-0.5, 0.8], [0.4, 0.9]])
     c = rows @ rows.T
     c[3, 3] += rest**2
-    moments = tuple(map(float, c[np.triu_indices(4)]))
     monkeypatch.setitem(FACTORS, 4, abs)
     monkeypatch.setattr(plane, "_LINE", 130)
-    rule = np.r_[RULE[:8], 1e-11]
-    found = plane._plane_mean_of_4(rule, (0, 0, 4, 4), moments, (0.0,) * 4)
+    found = mean_of_4(c, (0, 0, 4, 4), np.r_[RULE[:8], 1e-11])
     expected = signs_and_moduli(rows, 0.0 if rest < 1e-6 else rest)
     assert found == pytest.approx(expected, abs=1e-8)
 
@@ -356,9 +348,8 @@ def test_a_plane_without_room_for_its_first_line_has_no_mean(
 ) -> None:
     """Once the points were dropped, and the mean was 0.09 off."""
     rows = np.array([[1.1, 0.0], [0.7, 0.6], [-0.5, 0.8], [0.4, 0.9]])
-    moments = tuple(map(float, (rows @ rows.T)[np.triu_indices(4)]))
     monkeypatch.setattr(plane, "_LINE", 30)
-    assert math.isnan(plane._plane_mean_of_4(RULE, (0, 0, 1, 1), moments, (0.0,) * 4))
+    assert math.isnan(mean_of_4(rows @ rows.T, (0, 0, 1, 1)))
 
 
 def test_fields_that_are_nearly_one_keep_their_digits() -> None:
@@ -372,8 +363,7 @@ def test_fields_that_are_nearly_one_keep_their_digits() -> None:
         ]
     )
     c = loads @ loads.T
-    moments = tuple(map(float, c[np.triu_indices(4)]))
-    found = plane._plane_mean_of_4(RULE, (2, 2, 1, 1), moments, (0.0,) * 4)
+    found = mean_of_4(c, (2, 2, 1, 1))
     values, axes = np.linalg.eigh(c)
     along = axes * np.sqrt(values)
     z = np.linspace(-8.5, 8.5, 20001)
@@ -390,11 +380,8 @@ def test_fields_that_are_nearly_one_keep_their_digits() -> None:
     assert found == pytest.approx(known, abs=1e-7)
 
 
-HARD, RAMP, STEP = (
-    6,
-    7,
-    8,
-)  # hard tanh with two kinks, max(0, x - 0.3) with one, a slope of hard tanh
+# hard tanh with two kinks, max(0, x - 0.3) with one, a slope of hard tanh
+HARD, RAMP, STEP = 6, 7, 8
 SEVERAL = {HARD: [-1.0, 1.0], RAMP: [0.3], STEP: [-1.0, 1.0]}
 
 
@@ -440,9 +427,7 @@ def test_factors_may_have_several_kinks(widths: tuple[float, float], correlation
     shared[1] = math.copysign(shared[1], correlation)
     loads = np.zeros((4, 5))
     loads[:, :2], loads[2:, 2], loads[2, 3], loads[3, 4] = parts, shared, *own
-    c = loads @ loads.T
-    moments = tuple(map(float, c[np.triu_indices(4)]))
-    found = plane._plane_mean_of_4(RULE, (STEP, STEP, HARD, RAMP), moments, (0.0,) * 4)
+    found = mean_of_4(loads @ loads.T, (STEP, STEP, HARD, RAMP))
     eta, shares = _panels(list(np.linspace(-8.5, 8.5, 35)))
     shares = shares * np.exp(-eta * eta / 2) / math.sqrt(2 * math.pi)
     expected = 0.0
@@ -487,9 +472,8 @@ def test_the_scale_of_factors_decides_where_fields_are_nearly_in_the_plane(scale
     exact = -np.sum(weights * 2 * t * t * np.exp(-2.5 * t * t) * sech) / math.sqrt(2 * math.pi)
     root = math.sqrt(2)
     loads = np.array([[root, 0, 0, 0], [0.3, 0.1, 0, 0], [-root, 0, 1e-6, 0], [0, 0, 0, 0]])
-    moments = tuple(map(float, (loads @ loads.T)[np.triu_indices(4)]))
     rule = np.array([14.0, 26.6, 7.5, scale, 2e-11, 0.0, 0.3, 18.6, 0.0])
-    found = plane._plane_mean_of_4(rule, (5, 6, 7, 8), moments, (0.0,) * 4)
+    found = mean_of_4(loads @ loads.T, (5, 6, 7, 8), rule)
     if scale < 1.0:
         assert found == pytest.approx(exact, abs=5e-12)
     else:
@@ -505,9 +489,8 @@ def test_one_mean_alone_is_that_among_all(correlated: float) -> None:
     loads = math.sqrt(correlated) * np.outer(np.ones(4), shared)
     loads += math.sqrt(1 - correlated) * own
     covariance, kinds = loads @ loads.T, (3, 1, 3, 1)
-    moments = tuple(map(float, covariance[np.triu_indices(4)]))
     rule = np.array([8.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0, 0.0])
-    alone = plane._plane_mean_of_4(rule, kinds, moments, (0.0,) * 4)
+    alone = mean_of_4(covariance, kinds, rule)
     means = np.empty((3, 4, 4))
     plane._means_of_plane(
         rule, np.array(kinds), kinds[:2], (0, 1), covariance, means, np.empty(3), 0

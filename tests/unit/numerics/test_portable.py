@@ -1,7 +1,5 @@
 """Special functions of exports, evaluated as programs, against many digits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Quadrature as it is pasted into modules, run as plain Python, against other integrals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -91,71 +89,6 @@ def test_means_of_waves_by_equal_steps(name: str) -> None:
     rule = QUICK_RULE if name == "generic" else SMOOTH_RULE
     found = smooth._mean_of_4(rule, (1, 0, 3, 4), *moments(c))
     assert found == pytest.approx(mean_of_waves((1, 0, 3, 4), c), abs=3e-6)
-
-
-def test_steps_are_bounded_by_the_rule_and_the_fields() -> None:
-    rule = np.array([0.5, 0.9, 6.0, 1.0, 1e-10])
-    assert smooth._half_of(0.0, rule) == (1.0, 0)
-    assert smooth._normal(0.0, 1.0, 0) == 1.0
-    for moved in (2.0, 0.2, 1.0):
-        step, half = smooth._half_of(moved, rule)
-        assert step <= 0.9
-        assert 6.0 <= half * step < 6.0 + step
-        total = sum(smooth._normal(n * step, step, half) for n in range(-half, half + 1))
-        assert total == pytest.approx(1.0, abs=1e-8)
-        # the error of a pole at the distance d is that of the weight alone, or smaller
-        digits = 2 * math.pi**2 / 0.9**2
-        y = 0.5 * digits / (2 * math.pi) / moved
-        if y < 2 * math.pi / step:
-            assert 2 * math.pi * y / step - y * y / 2 >= digits - 1e-9
-    # aligned fields take finer steps than one of them alone
-    parts = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.0, 0.0]])
-    alone, aligned = (smooth._longest(parts, pair, (1.0, 0.0)) for pair in ((2, 2), (0, 1)))
-    assert 1.0 < alone < aligned < 1.5
-
-
-@pytest.mark.parametrize("step", [0.05, 0.4])
-def test_weights_of_equal_steps_are_normal_densities(step: float) -> None:
-    weights = np.empty(math.ceil(7 / step))
-    smooth._normals(step, weights)
-    exact = [smooth._normal(n * step, step, 1) for n in range(weights.size)]
-    np.testing.assert_allclose(weights, exact, rtol=2e-12)
-    np.testing.assert_allclose(weights[: math.ceil(3 / step)], exact[: math.ceil(3 / step)], 1e-13)
-
-
-def test_polynomials_through_twelve_points_are_exact_up_to_their_order() -> None:
-    weights = np.empty(12)
-    points = np.arange(-5.0, 7.0)
-    for place in (0.0, 0.37, 0.999):
-        smooth._between_12(place, weights)
-        for degree in range(12):
-            assert weights @ points**degree == pytest.approx(place**degree, abs=1e-7)
-    smooth._between_12(0.0, weights)
-    np.testing.assert_allclose(weights, points == 0.0, atol=1e-15)
-
-
-def test_splines_go_through_values_and_are_exact_for_polynomials() -> None:
-    points, places = np.arange(-60.0, 61.0), np.array([0.0, 0.37, 0.999])
-    coefficients, weights = np.empty((2, points.size)), np.empty((8, places.size))
-    smooth._spline_weights(places, weights)
-    for degree in range(8):
-        values = np.array([(points / 60) ** degree, np.cos(points / 20)])
-        smooth._coefficients(values, coefficients)
-        for place, own in zip(places, weights.T, strict=True):
-            found = coefficients[:, 57:65] @ own
-            assert found[0] == pytest.approx((place / 60) ** degree, abs=1e-13)
-            assert found[1] == pytest.approx(math.cos(place / 20), abs=1e-12)
-
-
-def test_splines_know_no_end_of_a_parabola() -> None:
-    """Values beyond the ends of a lattice matter within a few cells of them."""
-    points, weights = np.arange(-6.0, 7.0), np.empty((8, 1))
-    values, coefficients = np.array([2 - points + 0.3 * points**2] * 2), np.empty((2, points.size))
-    smooth._spline_weights(np.zeros(1), weights)
-    smooth._coefficients(values, coefficients)
-    for place in range(3, points.size - 4):
-        found = coefficients[:, place - 3 : place + 5] @ weights[:, 0]
-        np.testing.assert_allclose(found, values[:, place], atol=1e-12)
 
 
 Grid = tuple[float, np.ndarray, np.ndarray, int]

@@ -1,7 +1,5 @@
 """Covariances of two signs, many at once, against Price's integral in multiprecision."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy as sp

@@ -1,7 +1,5 @@
 """The mean of four signs as it is pasted into modules of both dialects."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

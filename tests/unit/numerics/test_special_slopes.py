@@ -1,7 +1,5 @@
 """Derivatives of special functions against differences of integrals that define them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import mpmath

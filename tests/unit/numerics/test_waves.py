@@ -1,7 +1,5 @@
 """Functions of waves as they are pasted into modules: Dawson's integral, signs, differences."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

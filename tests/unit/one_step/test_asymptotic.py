@@ -1,7 +1,5 @@
 """The asymptotic error: a published closed form, drawn first layers with profiles, networks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import brentq

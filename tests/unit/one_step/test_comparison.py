@@ -1,7 +1,5 @@
 """Trials: what is shared, what is independent, and that the models agree."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

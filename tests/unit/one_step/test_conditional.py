@@ -1,7 +1,5 @@
 """The conditional Gaussian map: against sampled fields at a fixed trained layer."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hermite coefficients of fields: closed forms, quadrature and mpmath."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

@@ -1,7 +1,5 @@
 """Certified coefficients of the Hermite model against mpmath, and what its features are."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

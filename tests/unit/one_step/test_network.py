@@ -1,7 +1,5 @@
 """The gradient step against finite differences, ridge against its objective, the data's law."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

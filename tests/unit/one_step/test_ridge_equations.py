@@ -1,7 +1,5 @@
 """The equations of ridge: a known special case, Gaussian mixtures that are sampled, the map."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

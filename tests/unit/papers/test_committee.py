@@ -1,7 +1,5 @@
 """References of homogeneous committees, and what the statement language has for matrices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

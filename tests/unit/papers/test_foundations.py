@@ -1,7 +1,5 @@
 """What claims rest on: the stored table is whole, and a sample of it is found again."""
 
-from __future__ import annotations
-
 import pytest
 from foundations.outcomes import Outcome, change, outcome
 from foundations.perturbations import PERTURBATIONS, perturbed

@@ -1,7 +1,5 @@
 """The points of the claims on the Gaussian equivalence slides, by second routes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

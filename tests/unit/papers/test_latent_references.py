@@ -1,7 +1,5 @@
 """Exact weights behind structured inputs: their rates against drawn examples."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every claim of the library: its computed verdict, its mutants, its print, and the ledger."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from functools import cache

@@ -1,7 +1,5 @@
 """References for claims on linear networks: trajectories and blocks by other routes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

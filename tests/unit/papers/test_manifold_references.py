@@ -1,7 +1,5 @@
 """Small hidden manifolds against the engine's data model and its compiled spectral equations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.plain_module import checked_in, module_rates
@@ -22,9 +20,7 @@ def test_rates_are_those_of_the_compiled_equations(K: int, M: int, D: int, N: in
     W, B = _doubles(state.student, K, N), _doubles(state.teacher, M, D)
     model = hidden_manifold(N, D, f, F.T)
     latent, component = model.latent, model.components[0]
-    assert latent is not None
     assert latent.axes is not None
-    assert latent.cross is not None
     eigenvalue, copies = component.eigenvalue, np.rint(component.weight * N).astype(int)
     ends = np.cumsum(copies)[:-1]
     students = np.split(W @ latent.axes, ends, axis=1)

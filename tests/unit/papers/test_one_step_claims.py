@@ -1,7 +1,5 @@
 """Claims on one gradient step: what they rest on, what they reject, and what their notes say."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Local exponents of power-law sums against differences of their logarithms."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

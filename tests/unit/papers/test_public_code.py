@@ -1,7 +1,5 @@
 """What is said of public code: every accusation in fairness, its right form by steps of SGD."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import erf, ndtr

@@ -1,7 +1,5 @@
 """A sample of the ledger's points in a second arithmetic; ``make recomputed-points`` does more."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import islice
 

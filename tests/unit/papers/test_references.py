@@ -1,7 +1,5 @@
 """The states and integrals that claims are compared with, each by a second route."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from functools import lru_cache
@@ -138,7 +136,6 @@ def _forms() -> PlateauForms:
 def _closed(teacher: Teachers, numbers: Any, name: str) -> Any:
     """A closed form of ``symderiv plateau``."""
     closed = _forms().closed
-    assert closed is not None
     M, T, D = SYMBOLS
     exact = {M: sp.Integer(teacher.units), T: _rational(teacher.T(1)), D: _rational(teacher.D(1))}
     return numbers.mpf(str(sp.N(closed[name].xreplace(exact), 40)))

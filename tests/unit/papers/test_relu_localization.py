@@ -1,7 +1,5 @@
 """Random variables and references of the localisation notes, against quadrature and differences."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

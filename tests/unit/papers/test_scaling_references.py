@@ -1,7 +1,5 @@
 """References of scaling claims, each by a second route."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The points of the claims on the setup of arXiv:2410.09005, by second routes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

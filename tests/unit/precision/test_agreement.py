@@ -1,7 +1,5 @@
 """Results that two computations agree on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import flint

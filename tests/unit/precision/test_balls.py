@@ -1,7 +1,5 @@
 """Balls of single functions, at the edges of their domains and far out."""
 
-from __future__ import annotations
-
 import mpmath
 import pytest
 import sympy as sp

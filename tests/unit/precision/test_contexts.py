@@ -1,7 +1,5 @@
 """Generated modules on mpmath, balls and doubles: one text, the same numbers."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sums over products of rules: against the sum written out, and Gaussian means."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The digits planned for moments, against errors followed exactly at high precision."""
 
-from __future__ import annotations
-
 import math
 import random
 from typing import Any

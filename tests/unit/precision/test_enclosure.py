@@ -1,7 +1,5 @@
 """Digits with proved bounds."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Bounds of growth: ends of ranges that are exact where a function is monotone, and rates."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Learning curves by moments: against the spectral solver, and how their digits are found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.studies import toml

@@ -1,7 +1,5 @@
 """Functions of one variable on balls: every kind of node, points and ranges."""
 
-from __future__ import annotations
-
 import mpmath
 import pytest
 import sympy as sp

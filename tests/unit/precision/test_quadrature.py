@@ -1,7 +1,5 @@
 """Expectations by quadrature: against mpmath, identities, and the honesty of their bounds."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath

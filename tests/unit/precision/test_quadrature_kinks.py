@@ -1,7 +1,5 @@
 """Panels, most of them between kinks: against closed forms, mpmath and other rules."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 

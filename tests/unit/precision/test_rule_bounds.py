@@ -1,7 +1,5 @@
 """Quadrature rules by themselves: the exact integral inside, a radius of the size asked for."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

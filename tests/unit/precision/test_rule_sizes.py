@@ -1,7 +1,5 @@
 """Sizes that bounds of quadrature are made of: each from below, by its definition."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any

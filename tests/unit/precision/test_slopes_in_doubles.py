@@ -1,7 +1,5 @@
 """Derivatives in doubles of lists of operations are those of power series of balls."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from flint import arb

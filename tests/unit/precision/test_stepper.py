@@ -1,7 +1,5 @@
 """The extrapolation method against known solutions, at several tolerances and kinds of numbers."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

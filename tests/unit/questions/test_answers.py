@@ -1,7 +1,5 @@
 """The results of the questions: what they hold, how they show themselves, what the commands add."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from decimal import Decimal

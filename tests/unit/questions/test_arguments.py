@@ -1,7 +1,5 @@
 """What the questions take: numbers of every kind, and what is refused with which name."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction

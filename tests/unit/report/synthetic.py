@@ -1,7 +1,5 @@
 """Curves whose plateau, decay and deviations are known by construction."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The numbers that a report holds behind its figures and tables."""
 
-from __future__ import annotations
-
 import base64
 import csv
 

@@ -1,7 +1,5 @@
 """Claims are computed from the curves and can come out false or undecided."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

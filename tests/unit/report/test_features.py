@@ -1,7 +1,5 @@
 """Plateau, decay and agreement of curves that are known by construction."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -18,7 +16,6 @@ def test_the_local_exponent_of_a_power_law_is_its_exponent() -> None:
 
 def test_a_plateau_begins_near_its_height_and_ends_at_half_of_it() -> None:
     found = features.plateau(plateau_curve(length=50.0))
-    assert found is not None
     assert found.exists
     assert found.exponent == pytest.approx(0.01, abs=1e-6)
     assert 20.0 < found.alpha < 1000.0
@@ -37,7 +34,6 @@ def test_an_early_stretch_before_anything_happens_is_not_a_plateau() -> None:
 
 def test_a_slow_stretch_that_is_not_flat_is_a_shoulder_of_length_zero() -> None:
     found = features.plateau(broken_power_law([1.0, 20.0, 400.0], [0.0, 1.0, 0.3, 2.0], 5000.0))
-    assert found is not None
     assert not found.exists
     assert found.exponent == pytest.approx(0.3)
     assert found.length == 0.0
@@ -46,7 +42,6 @@ def test_a_slow_stretch_that_is_not_flat_is_a_shoulder_of_length_zero() -> None:
 
 def test_a_plateau_that_does_not_end_has_a_length_that_is_a_lower_bound() -> None:
     found = features.plateau(broken_power_law([1.0, 20.0], [0.0, 1.0, 0.001], 5000.0))
-    assert found is not None
     assert found.exists
     assert found.end is None
     assert found.length == pytest.approx(5000.0 - found.begin)
@@ -69,7 +64,6 @@ def test_zero_errors_and_times_are_left_out() -> None:
 def test_the_final_decay_of_an_exponential_is_its_rate() -> None:
     alpha = np.geomspace(1.0, 1000.0, 3000)
     found = features.final_decay(curve(alpha, np.exp(-0.01 * alpha)))
-    assert found is not None
     assert found.rate == pytest.approx(0.01, rel=1e-4)
     assert (found.begin, found.end) == pytest.approx((800.0, 1000.0))
     assert found.exponent == pytest.approx(0.01 * 200.0 / math.log(1000.0 / 800.0), rel=1e-3)
@@ -78,7 +72,6 @@ def test_the_final_decay_of_an_exponential_is_its_rate() -> None:
 def test_deviations_are_counted_in_standard_errors() -> None:
     base = plateau_curve()
     found = features.agreement(base, simulated(base, np.array([2.0]), runs=1000))
-    assert found is not None
     assert found.deviations == pytest.approx([2.0] * 10)
     assert len(found.alpha) == features.NUMBER_OF_TIMES
     assert found.agrees
@@ -98,7 +91,6 @@ def test_the_bound_is_three_standard_errors_for_many_runs_and_more_for_few() -> 
 def test_simulations_that_are_off_do_not_agree() -> None:
     base = plateau_curve()
     found = features.agreement(base, simulated(base, np.array([5.0, 0.0]), runs=100))
-    assert found is not None
     assert not found.agrees
 
 

@@ -1,7 +1,5 @@
 """The ledger's page: links that lead somewhere, nothing from elsewhere, all there unscripted."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

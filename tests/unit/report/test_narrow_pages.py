@@ -1,7 +1,5 @@
 """Pages of 375 pixels: nothing leaves the window, and no number is cut."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

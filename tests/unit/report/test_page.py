@@ -1,7 +1,5 @@
 """The HTML report and its figures."""
 
-from __future__ import annotations
-
 import io
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """What a study tells and writes while it goes on, in its order."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Averaged increments of statements: a linear network by hand, and the derived equations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import sympy as sp

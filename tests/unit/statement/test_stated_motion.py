@@ -1,7 +1,5 @@
 """Rates of statements with everything in them, against quadrature and against matrices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A small study, and integrations that take no time but depend on every key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

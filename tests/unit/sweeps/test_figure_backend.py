@@ -1,7 +1,5 @@
 """Figures of sweeps leave the reader's own drawing alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib as mpl

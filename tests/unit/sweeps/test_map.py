@@ -1,7 +1,5 @@
 """Maps over two keys: fewer runs than the full grid, the same map."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

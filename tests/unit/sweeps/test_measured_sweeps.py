@@ -1,7 +1,5 @@
 """Sweeps and ensembles whose runs state their errors."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

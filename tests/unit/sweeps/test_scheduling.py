@@ -1,7 +1,5 @@
 """Boxes on a cluster: few at a time, again after a worker was killed, an end when it is gone."""
 
-from __future__ import annotations
-
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Keys and values of sweeps, and the studies that are made of them."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

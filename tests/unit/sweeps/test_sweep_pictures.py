@@ -1,7 +1,5 @@
 """Pictures of sweeps say the swept values, and show what was computed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

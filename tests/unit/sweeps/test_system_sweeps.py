@@ -1,7 +1,5 @@
 """Sweeps and maps of systems: the store, the points and the resuming of sweeps of studies."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

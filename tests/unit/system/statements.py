@@ -1,7 +1,5 @@
 """Statements that several tests of the system room use, with states in general position."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

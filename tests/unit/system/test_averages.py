@@ -5,8 +5,6 @@ quadrature from an integral of the test; the other side never takes anything apa
 steps end at seven standard deviations, which leaves 1e-11 times the growth of the integrand.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -43,6 +41,8 @@ class Said:
         matrix = [[1, HALF, 0], [HALF, 1, 0], [0, 0, 1]]
         self.y = P.inputs("y", length=3, correlation=matrix)
         self.w, self.v, self.B = P.vectors("w"), P.vectors("v"), P.vectors("B", fixed=True)
+        self.wx, self.vx, self.Bx = (each @ self.x for each in (self.w, self.v, self.B))
+        self.wz, self.vz, self.Bz = (each @ self.z for each in (self.w, self.v, self.B))
         self.u, self.eta = P.scalars("u"), P.parameter("eta", HALF)
         self.g = P.latents("g")
         self.c = P.latents("c", {-1: sp.Rational(1, 4), 2: sp.Rational(3, 4)})
@@ -119,83 +119,61 @@ Of = Callable[[Said], sp.Expr]
 
 CLOSED: dict[str, Of] = {
     "a number": lambda s: s.eta * s.u**2 * s.w.dot(s.B) + 3,
-    "fields of two vectors": lambda s: sp.erf(s.w @ s.x) * sp.erf(s.B @ s.x) * (s.v @ s.x) ** 2,
-    "biases": lambda s: sp.erf(2 * (s.w @ s.x) - s.u + THIRD) * (s.B @ s.x + s.eta),
+    "fields of two vectors": lambda s: sp.erf(s.wx) * sp.erf(s.Bx) * s.vx**2,
+    "biases": lambda s: sp.erf(2 * s.wx - s.u + THIRD) * (s.Bx + s.eta),
     "one field in several functions": lambda s: (
-        sp.erf(s.w @ s.x) * sp.exp(-((s.w @ s.x) ** 2) / 4) * (s.w @ s.x) * (1 - s.B @ s.x)
+        sp.erf(s.wx) * sp.exp(-(s.wx**2) / 4) * s.wx * (1 - s.Bx)
     ),
-    "combinations of fields": lambda s: (
-        sp.erf((s.w @ s.x) / 2 - (s.B @ s.x)) * (2 * (s.B @ s.x) - s.w @ s.x + 1) ** 3
-    ),
-    "a square of a sum": lambda s: (sp.erf(s.w @ s.x) - s.u * sp.erf(s.B @ s.x) - THIRD) ** 2,
-    "a cube of a sum": lambda s: (sp.erf(s.w @ s.x) + (s.v @ s.x)) ** 3 * (s.B @ s.x),
-    "powers of error functions": lambda s: sp.erf(s.w @ s.x) ** 3 * (s.B @ s.x),
-    "inputs that part": lambda s: (
-        sp.erf(s.w @ s.x) * (s.B @ s.x) * sp.erf(s.w @ s.z) * (s.v @ s.z) * s.eta
-    ),
-    "a sum across inputs": lambda s: (
-        (sp.erf(s.w @ s.x) + (s.w @ s.z) ** 2) * ((s.B @ s.x) - 2 * (s.B @ s.z) + 1) ** 2
-    ),
-    "a field of two inputs": lambda s: (
-        sp.erf((s.w @ s.x) + 2 * (s.v @ s.z)) * (s.B @ s.x) * (s.B @ s.z) ** 2
-    ),
+    "combinations of fields": lambda s: sp.erf(s.wx / 2 - s.Bx) * (2 * s.Bx - s.wx + 1) ** 3,
+    "a square of a sum": lambda s: (sp.erf(s.wx) - s.u * sp.erf(s.Bx) - THIRD) ** 2,
+    "a cube of a sum": lambda s: (sp.erf(s.wx) + s.vx) ** 3 * s.Bx,
+    "powers of error functions": lambda s: sp.erf(s.wx) ** 3 * s.Bx,
+    "inputs that part": lambda s: sp.erf(s.wx) * s.Bx * sp.erf(s.wz) * s.vz * s.eta,
+    "a sum across inputs": lambda s: (sp.erf(s.wx) + s.wz**2) * (s.Bx - 2 * s.Bz + 1) ** 2,
+    "a field of two inputs": lambda s: sp.erf(s.wx + 2 * s.vz) * s.Bx * s.Bz**2,
     "correlated tokens": lambda s: (
         sp.erf(s.w @ s.y[0]) * (s.B @ s.y[1]) * sp.erf(s.v @ s.y[2]) * (s.B @ s.y[2])
     ),
     "examples of an episode": lambda s: s.e.mean(sp.erf(s.w @ s.e) * (s.B @ s.e)) ** 2,
-    "latents with two values": lambda s: (
-        sp.erf((s.w @ s.x) + s.c + s.r / 2) * (s.B @ s.x + s.r) * s.c
-    ),
-    "a Gaussian latent": lambda s: sp.erf((s.w @ s.x) + 2 * s.g) * s.g * (s.B @ s.x) ** 2,
-    "exponentials of a sum": lambda s: (
-        sp.exp((s.w @ s.x) - (s.B @ s.x) / 2 + s.u / 3 - (s.B @ s.z) ** 2 / 5) * s.u
-    ),
+    "latents with two values": lambda s: sp.erf(s.wx + s.c + s.r / 2) * (s.Bx + s.r) * s.c,
+    "a Gaussian latent": lambda s: sp.erf(s.wx + 2 * s.g) * s.g * s.Bx**2,
+    "exponentials of a sum": lambda s: sp.exp(s.wx - s.Bx / 2 + s.u / 3 - s.Bz**2 / 5) * s.u,
 }
 
 JUMPS: dict[str, Of] = {
-    "signs": lambda s: sp.sign(s.w @ s.x) * sp.sign(s.B @ s.x),
-    "even powers of signs": lambda s: sp.sign(s.w @ s.x) ** 2 * sp.Heaviside(s.B @ s.x) ** 3,
-    "odd powers of signs": lambda s: sp.sign(s.w @ s.x) ** 3 * (s.B @ s.x),
-    "powers in a sum": lambda s: (
-        (sp.sign(s.w @ s.x) + sp.Heaviside(s.B @ s.x) * (s.w @ s.x)) ** 2 * (s.B @ s.x) ** 2
-    ),
-    "absolute values": lambda s: sp.Abs(s.w @ s.x) ** 3 * (s.B @ s.x) ** 2 * sp.Abs(s.B @ s.x),
-    "the larger": lambda s: sp.Max(s.w @ s.x, 0) ** 2 * sp.Min(s.B @ s.x, 0) * (s.B @ s.x),
-    "ramps": lambda s: (
-        sp.Heaviside(s.w @ s.x) * (s.w @ s.x) * (s.B @ s.x) * sp.Heaviside(s.B @ s.x)
-    ),
+    "signs": lambda s: sp.sign(s.wx) * sp.sign(s.Bx),
+    "even powers of signs": lambda s: sp.sign(s.wx) ** 2 * sp.Heaviside(s.Bx) ** 3,
+    "odd powers of signs": lambda s: sp.sign(s.wx) ** 3 * s.Bx,
+    "powers in a sum": lambda s: (sp.sign(s.wx) + sp.Heaviside(s.Bx) * s.wx) ** 2 * s.Bx**2,
+    "absolute values": lambda s: sp.Abs(s.wx) ** 3 * s.Bx**2 * sp.Abs(s.Bx),
+    "the larger": lambda s: sp.Max(s.wx, 0) ** 2 * sp.Min(s.Bx, 0) * s.Bx,
+    "ramps": lambda s: sp.Heaviside(s.wx) * s.wx * s.Bx * sp.Heaviside(s.Bx),
 }
 
 OPEN: dict[str, Of] = {
-    "a curve beside a field": lambda s: sp.tanh(s.w @ s.x) * (s.B @ s.x) * (s.v @ s.x),
-    "two curves": lambda s: sp.tanh(s.w @ s.x) * sp.tanh((s.B @ s.x) + HALF),
-    "a curve of a combination": lambda s: sp.tanh((s.w @ s.x) - 2 * (s.B @ s.x)),
-    "a curve of a product": lambda s: sp.tanh((s.w @ s.x) * (s.B @ s.x) + 1) * (s.B @ s.x) ** 2,
-    "a quotient": lambda s: (s.w @ s.x) ** 2 / (1 + (s.B @ s.x) ** 2 / 9 + (s.w @ s.x) ** 2 / 7),
-    "curves that part": lambda s: sp.tanh(s.w @ s.x) * (s.B @ s.x) * sp.tanh(s.w @ s.z) ** 2,
-    "a sum with a closed part": lambda s: (
-        (sp.tanh(s.w @ s.x) - sp.erf(s.B @ s.x)) * (s.B @ s.x) + (s.w @ s.z) ** 4
-    ),
-    "a curve that is shifted": lambda s: (
-        sp.tanh((s.w @ s.x) + s.u) * ((s.w @ s.x) - s.eta * (s.B @ s.x)) ** 2 * s.eta
-    ),
+    "a curve beside a field": lambda s: sp.tanh(s.wx) * s.Bx * s.vx,
+    "two curves": lambda s: sp.tanh(s.wx) * sp.tanh(s.Bx + HALF),
+    "a curve of a combination": lambda s: sp.tanh(s.wx - 2 * s.Bx),
+    "a curve of a product": lambda s: sp.tanh(s.wx * s.Bx + 1) * s.Bx**2,
+    "a quotient": lambda s: s.wx**2 / (1 + s.Bx**2 / 9 + s.wx**2 / 7),
+    "curves that part": lambda s: sp.tanh(s.wx) * s.Bx * sp.tanh(s.wz) ** 2,
+    "a sum with a closed part": lambda s: (sp.tanh(s.wx) - sp.erf(s.Bx)) * s.Bx + s.wz**4,
+    "a curve that is shifted": lambda s: sp.tanh(s.wx + s.u) * (s.wx - s.eta * s.Bx) ** 2 * s.eta,
     "a softmax with positions": lambda s: (
-        ((s.w @ s.x) + s.u * (s.w @ s.z))
-        / (1 + sp.exp((s.w @ s.x) - (s.w @ s.z) + s.w.dot(s.B)))
-        * sp.tanh((s.w @ s.x) - (s.w @ s.z) + s.w.dot(s.B))
+        (s.wx + s.u * s.wz)
+        / (1 + sp.exp(s.wx - s.wz + s.w.dot(s.B)))
+        * sp.tanh(s.wx - s.wz + s.w.dot(s.B))
     ),
     "a logistic slope with a bias": lambda s: (
-        ((s.w @ s.x) + s.u)
-        * sp.exp(-(s.w @ s.x) - s.u)
-        / (1 + sp.exp(-(s.w @ s.x) - s.u)) ** 2
-        * sp.log(1 + sp.exp(s.B @ s.x))
+        (s.wx + s.u)
+        * sp.exp(-s.wx - s.u)
+        / (1 + sp.exp(-s.wx - s.u)) ** 2
+        * sp.log(1 + sp.exp(s.Bx))
     ),
     "a logistic slope of two fields": lambda s: (
-        sp.exp(-(s.w @ s.x) - (s.w @ s.z))
-        / (1 + sp.exp(-(s.w @ s.x) - (s.w @ s.z))) ** 2
-        * sp.atan(s.B @ s.x)
+        sp.exp(-s.wx - s.wz) / (1 + sp.exp(-s.wx - s.wz)) ** 2 * sp.atan(s.Bx)
     ),
-    "a slope that is a parameter": lambda s: sp.tanh(s.eta * (s.w @ s.x)) * (s.B @ s.x),
+    "a slope that is a parameter": lambda s: sp.tanh(s.eta * s.wx) * s.Bx,
     "tokens": lambda s: sp.tanh((s.w @ s.y[0]) * (s.B @ s.y[1])) * (s.w @ s.y[1]) * (s.B @ s.y[0]),
 }
 

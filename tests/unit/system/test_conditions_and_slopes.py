@@ -1,7 +1,5 @@
 """Conditions as expressions, and slopes of expressions with kinks and jumps."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise, product
 from typing import Any

@@ -1,7 +1,5 @@
 """What may be declared, how it is understood, and what is refused by the argument it is about."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

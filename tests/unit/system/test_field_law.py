@@ -1,7 +1,5 @@
 """The law of fields against covariances of the inner products of drawn vectors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Means by quadrature: the rule, its error, what it refuses, and densities at jumps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -68,6 +66,12 @@ def test_the_compiled_rule_gives_means_of_waves(nonlinear: int, size: int, degre
         (Joint(sp.tanh(Z[0]) * sp.Mul(*Z[1:7]), 1, 7), "7 in all"),
         (Joint(sp.tanh(Z[0]) * sp.Add(*K), 1, 1, K), "more than 4 numbers"),
         (Joint(sp.tanh(Z[0]) * sp.exp(Z[1]), 1, 2), "not a polynomial of its last"),
+        (Joint(sp.tanh(sp.Add(*map(sp.Abs, Z[:4]))), 4, 4), "kinks; quadrature takes at most 3"),
+        (Joint(sp.sign(Z[0] * Z[1] - 1) * sp.tanh(Z[0]), 2, 2), "not on a plane"),
+        (Joint(sp.tanh(sp.Abs(Z[0]) * Z[1]), 1, 2), "not a polynomial of its last"),
+        (Joint(sp.tanh(Z[0]) * sp.Abs(Z[1]), 1, 2), "kinks at its last"),
+        (Joint(sp.Add(*(sp.Abs(Z[0] - n) for n in range(13))), 1, 1), "more than 12 planes"),
+        (Joint(sp.tanh(sp.sqrt(sp.Abs(Z[0]))), 1, 1), "is not accurate"),
     ],
 )
 def test_what_the_rules_do_not_serve_is_refused(joint: Joint, words: str) -> None:

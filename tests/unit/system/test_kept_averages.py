@@ -1,7 +1,5 @@
 """Averages that are read are those of the same question: everything they depend on is told."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

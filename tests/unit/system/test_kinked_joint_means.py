@@ -1,7 +1,5 @@
 """Functions of several fields with kinks: means between planes, fields at a plane, pieces."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -142,22 +140,6 @@ def test_a_function_with_another_sign_of_its_numbers_is_integrated_once() -> Non
     second = means.mean(Joint(turned, 2, 2, K[:2]), covariance, (0.1, 0.2))
     assert second in (-first, first.xreplace({K[0]: -K[0], K[1]: -K[1]}))
     assert list(means.names.values()) == ["joint_1"]
-
-
-@pytest.mark.parametrize(
-    ("joint", "words"),
-    [
-        (Joint(sp.tanh(sp.Add(*map(sp.Abs, Z))), 4, 4), "kinks; quadrature takes at most 3"),
-        (Joint(sp.sign(Z[0] * Z[1] - 1) * sp.tanh(Z[0]), 2, 2), "not on a plane"),
-        (Joint(sp.tanh(sp.Abs(Z[0]) * Z[1]), 1, 2), "not a polynomial of its last"),
-        (Joint(sp.tanh(Z[0]) * sp.Abs(Z[1]), 1, 2), "kinks at its last"),
-        (Joint(sp.Add(*(sp.Abs(Z[0] - n) for n in range(9))), 1, 1), "more than 8 planes"),
-        (Joint(sp.tanh(sp.sqrt(sp.Abs(Z[0]))), 1, 1), "is not accurate"),
-    ],
-)
-def test_what_the_rules_do_not_serve_is_refused(joint: Joint, words: str) -> None:
-    with pytest.raises(NotYetError, match=words):
-        JointMeans()._named(joint)
 
 
 def test_slopes_of_means_with_kinks_are_refused() -> None:

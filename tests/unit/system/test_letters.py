@@ -1,7 +1,5 @@
 """Expressions of a system in the field's letters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,11 +1,10 @@
 """How far the error of means by quadrature is known along runs of systems."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ def _logistic(activation: str = "erf") -> sd.System:
 START = {"U.U": 1.0, "U.w": 0.3, "w.w": 0.5, "a": 0.4}
 
 
-def _followed(P: sd.System, alpha: list[float]) -> tuple[sd.SystemRun, RunOfMeans]:
+def _followed(P: sd.System, alpha: list[float]) -> tuple[Any, RunOfMeans]:
     run = P.solve(alpha=alpha, initial=START)
     layout = P.solver.layout
     names = {name: run[name] for name in layout.shown(START)}

@@ -1,7 +1,5 @@
 """States by name: shapes, vectors, what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Means are held against integrals in which the conditional law of the second fiel
 rates against quadrature between the kinks that knows nothing of the derivation.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

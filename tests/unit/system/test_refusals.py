@@ -1,7 +1,5 @@
 """What does not close is refused by the average that does not close, with the line it came from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Learning rules as statements: two derivations that share only the Gaussian calculus agree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs in the span of the slow vectors have the law of those on explicit vectors, at every N."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

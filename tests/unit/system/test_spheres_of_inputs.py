@@ -1,7 +1,5 @@
 """Vectors that keep the variances of their fields: files, words, digits, exports and ensembles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The changes of a step follow from the lines that were said, together and in order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

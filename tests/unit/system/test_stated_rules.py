@@ -1,7 +1,5 @@
 """Rules that are nothing but a statement: studies run them, and agree with what is known."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

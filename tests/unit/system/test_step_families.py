@@ -1,7 +1,5 @@
 """One loop over a family of units is the step that the statement writes out for every unit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Normal numbers that steps draw are those of NumPy's generator, to the last bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

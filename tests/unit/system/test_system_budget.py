@@ -1,7 +1,5 @@
 """What ``make systems`` says of the cost of the room, on a tree of which everything is known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

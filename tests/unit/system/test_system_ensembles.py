@@ -1,7 +1,5 @@
 """Ensembles of a system: the numbers of single runs, in lanes or one on each thread."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

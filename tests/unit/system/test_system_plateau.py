@@ -1,7 +1,5 @@
 """Plateaus of systems: those of problems, and what grows there in solve."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

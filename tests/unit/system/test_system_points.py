@@ -1,7 +1,5 @@
 """Fixed points of stated systems: against closed forms, and against those of the same problem."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -23,7 +21,7 @@ def phase_retrieval() -> Any:
 
 @pytest.fixture(scope="module")
 def points() -> Any:
-    return phase_retrieval().fixed_points({"w.w": 0.3, "w.B": 0.1, "B.B": 1.0}, starts=4)
+    return phase_retrieval().fixed_points({"w.w": 0.3, "w.B": 0.1, "B.B": 1.0}, starts=4, eta=0.4)
 
 
 def test_phase_retrieval_has_its_three_fixed_points(points: Any) -> None:
@@ -34,7 +32,7 @@ def test_phase_retrieval_has_its_three_fixed_points(points: Any) -> None:
     ]
     expected = [(1.0, 1.0, 0, 2), (1 / 3, 0.0, 1, 1), (0.0, 0.0, 2, 1)]
     assert np.allclose(found, expected, atol=1e-12)
-    eta = 0.2
+    eta = 0.4
     largest = [each["eigenvalues"][0][0] for each in points.points]
     assert np.allclose(largest, [-4 * eta, 2 * eta, 3 * eta], rtol=1e-12)
     assert np.allclose([p["observables"]["error"] for p in points.points], [0, 2 / 3, 3 / 4])
@@ -43,12 +41,6 @@ def test_phase_retrieval_has_its_three_fixed_points(points: Any) -> None:
     assert points.jacobian == "generated"
     assert "w.w" not in str(points)
     assert "3 found" in str(points)
-
-
-def test_the_parameter_scales_the_rates(points: Any) -> None:
-    faster = phase_retrieval().fixed_points({"w.w": 0.3, "w.B": 0.1, "B.B": 1.0}, starts=4, eta=0.4)
-    for one, other in zip(points.points, faster.points, strict=True):
-        assert np.allclose(2 * np.array(one["eigenvalues"]), other["eigenvalues"], atol=1e-9)
 
 
 @pytest.mark.turns(4)

@@ -1,7 +1,5 @@
 """Runs of systems as files, figures and pages."""
 
-from __future__ import annotations
-
 import csv
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Time, averages, batches of cN examples and mixtures: equations against steps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

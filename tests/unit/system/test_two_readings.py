@@ -1,7 +1,5 @@
 """The derivation and the experiment read one statement: each is held against the other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The right formulas follow from symmetry and Stein's lemma, by hand: s(x) = 1/(1 
 an odd function, so E[s] = 1/2 and E[s''] = 0.
 """
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any
@@ -75,7 +73,6 @@ def test_a_wrong_formula_is_refuted_by_both_values(
     found = sd.check(*arguments, **keywords)
     assert found.verdict == "fails"
     example = found.counterexample
-    assert example is not None
     middle, _, bound = example.expectation.partition(" ± ")
     assert abs(Fraction(example.formula) - Fraction(middle)) > Fraction(bound or 0)
 

@@ -1,7 +1,5 @@
 """What claims take from one another, and what falls with an equation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The hash of a claim, its tier, and what would overturn it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Output weights that a print leaves out: what it means, and what is said where that fails."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

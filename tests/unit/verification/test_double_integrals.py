@@ -1,7 +1,5 @@
 """Integrals of statements in doubles, against closed forms and mpmath."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

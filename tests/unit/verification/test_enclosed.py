@@ -1,7 +1,5 @@
 """Claims on activations without closed means: certified quadrature decides, and says how far."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

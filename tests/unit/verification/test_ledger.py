@@ -1,7 +1,5 @@
 """The ledger's records: what is tried again, what is taken over, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

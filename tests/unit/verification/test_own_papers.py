@@ -1,7 +1,5 @@
 """A user's own paper: a file of claims is data, and bad ones are refused in one line."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial

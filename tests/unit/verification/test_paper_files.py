@@ -1,7 +1,5 @@
 """Papers as files: what is stated once reaches every claim, and what is wrong is refused."""
 
-from __future__ import annotations
-
 import pytest
 from symderiv_ledger.claims.abbreviations import Abbreviations, free_ranges, read_indices, replaced
 from symderiv_ledger.claims.claim import Claim

@@ -1,7 +1,5 @@
 """Two measured sides count as equal only where the measurement shows that they are close."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
