@@ -87,12 +87,10 @@ def test_quadrature_gives_what_closed_forms_and_mixtures_give(student, teacher, 
     assert tolerance >= m.ACTIVATION_ERROR
     ends = ["_ss", "_st"] if teacher else [""]
     for end in ends:
-        for function in (f"i2{end}", f"i2_11{end}", f"i2_12{end}"):
-            for pair in ([0, 1], [1, 2], [0, 3]):
-                part = c[np.ix_(pair, pair)]
-                expected = getattr(reference, function)(*upper(part))
-                own = None if teacher else of_two(m, part)[function]
-                found = getattr(m, function)(*upper(part)) if own is None else own
+        for pair in ([0, 1], [1, 2], [0, 3]):
+            part = c[np.ix_(pair, pair)]
+            for function, found in of_two(m, part, end).items():
+                expected = getattr(reference, f"{function}{end}")(*upper(part))
                 assert found == pytest.approx(expected, abs=tolerance), (function, pair)
         expected = of_four(reference, c, end)
         kinds = (1, 1, 0, 3 if end == "_st" else 0)
@@ -100,15 +98,18 @@ def test_quadrature_gives_what_closed_forms_and_mixtures_give(student, teacher, 
         assert found == pytest.approx(expected, abs=tolerance)
 
 
-def of_two(m, c):
-    """Means of two factors as the module computes them, together or one by one."""
+def of_two(m, c, end=""):
+    """Means of two factors of two students, or of a student and a teacher, as a module has them."""
     if not hasattr(m, "pair_means"):
-        return {name: getattr(m, name)(*upper(c)) for name in ("i2", "i2_12", "i2_11")}
+        return {name: getattr(m, f"{name}{end}")(*upper(c)) for name in ("i2", "i2_12", "i2_11")}
+    K = 2 if end == "_ss" else 1
+    overlaps = (c[:K, :K], c[:K, 1:], c[1:, 1:]) if K == 1 else (c, np.zeros((2, 1)), np.eye(1))
     outputs = [*inspect.signature(m.pair_means).parameters][5:]
-    found = {name: np.full((1, 1), np.nan) for name in outputs}
-    m.pair_means(c[:1, :1], c[:1, 1:], c[1:, 1:], np.zeros(1), np.zeros(1), *found.values())
+    found = {name: np.full((K, K if name.endswith("students") else 1), np.nan) for name in outputs}
+    m.pair_means(*overlaps, np.zeros(K), np.zeros(1), *found.values())
     names = {"i2": "values", "i2_12": "slopes", "i2_11": "curvatures"}
-    return {own: found[f"{name}_of_both"][0, 0] for own, name in names.items()}
+    which = "students" if K == 2 else "both"
+    return {own: found[f"{name}_of_{which}"][0, -1] for own, name in names.items()}
 
 
 @mpmath.workdps(40)
