@@ -1070,10 +1070,10 @@ class Problem(Shown):
                 there are ten times as many.
             unconnected: do not follow the unstable directions of the points.
             complete: a bound on Q_ii. The result then contains, and proves to be all, fixed points
-                with Q_ii up to this bound in every space of symmetric states of at most seven
-                dimensions. These spaces contain all states of one student with up to four teachers,
-                and of two students with one or two. This works for plain descent on isotropic
-                inputs with fixed output weights.
+                with Q_ii up to this bound: among all states if two million parts of the box decide
+                it, as for two students and three teachers up to 1.1, and otherwise in every space
+                of symmetric states of at most seven dimensions. This works for plain descent on
+                isotropic inputs with fixed output weights.
             follow: a key of the study with its range, {"learning_rate": (0, 5)}, in which the
                 points are followed, also around folds, with the branches that leave them. With a
                 second key, the bifurcations are followed in both, as ``curves`` of the result.

@@ -9,7 +9,18 @@ from typing import Any
 
 from symderiv.foundation.errors import InputError, errors_about
 
+_MOST_STARTS = 10_000
 _MOST_DIGITS, _MOST_WORKING_DIGITS = 1000, 20_000
+
+
+def check_starts(starts: int) -> None:
+    """Refuse numbers of random starts of a search that are out of range.
+
+    Raises:
+        InputError: the number is out of range.
+    """
+    if not 1 <= starts <= _MOST_STARTS:
+        raise InputError(f"{starts} is not between 1 and {_MOST_STARTS}", argument="starts")
 
 
 def check_digits(digits: int, working_digits: int | None = None) -> None:

@@ -68,5 +68,6 @@ def test_time_and_starts_are_refused() -> None:
     start = {"w.w": 0.5, "w.B": 0.1, "B.B": 1}
     with pytest.raises(NotYetError, match="depend on time"):
         P.fixed_points(start)
-    with pytest.raises(InputError, match="not positive"):
-        P.fixed_points(start, starts=0)
+    for starts in (0, 10**12):
+        with pytest.raises(InputError, match="not between 1 and 10000"):
+            P.fixed_points(start, starts=starts)

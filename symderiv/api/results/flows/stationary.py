@@ -15,7 +15,7 @@ from symderiv.analysis.fixed_points.continuation import FixedPointBranch, Parame
 from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
-from symderiv.api.arguments.numbers import check_digits, ranges_of
+from symderiv.api.arguments.numbers import check_digits, check_starts, ranges_of
 from symderiv.api.results.flows.fixed_point_answer import (
     NOT_FOLLOWED,
     UNPROVED,
@@ -69,8 +69,7 @@ def fixed_points_of(
 ) -> FixedPoints:
     """Return the catalogue of fixed points; see :meth:`symderiv.Problem.fixed_points`."""
     check_digits(digits)
-    if starts < 1:
-        raise InputError(f"{starts} is not positive", argument="starts")
+    check_starts(starts)
     if complete is not None and not 0 < complete < _LARGEST_BOX:
         raise InputError(
             f"{complete} is not a largest Q_ii between 0 and {_LARGEST_BOX}", argument="complete"

@@ -13,7 +13,7 @@ from flint import arb
 from symderiv.analysis.fixed_points.continuation import followed
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
-from symderiv.api.arguments.numbers import ranges_of
+from symderiv.api.arguments.numbers import check_starts, ranges_of
 from symderiv.api.results.answer import Rows
 from symderiv.api.results.flows.fixed_point_answer import (
     NOT_FOLLOWED,
@@ -92,8 +92,7 @@ def system_fixed_points(
     parameters: Mapping[str, Any],
 ) -> SystemFixedPoints:
     """Return the catalogue of fixed points; see :meth:`symderiv.System.fixed_points`."""
-    if starts < 1:
-        raise InputError(f"{starts} is not positive", argument="starts")
+    check_starts(starts)
     values = solver.layout.parameter_values(parameters)
     ends = _ends_of(values, follow)
     flow = SystemFlow.of(solver, initial, parameters)
