@@ -201,24 +201,24 @@ def _two_poles(
 
 
 @compiled()
-def _step(found: Sums, to_left: float, to_right: float) -> float:
+def _step(sums: Sums, to_left: float, to_right: float) -> float:
     """To the root of a constant and the two next poles that fit value and slopes."""
     if math.isinf(to_left) or math.isinf(to_right):
         to_pole = to_right if math.isinf(to_left) else to_left
-        slope = found.below + found.above
-        return to_pole * found.value / (found.value - to_pole * slope)
-    constant = found.value - to_left * found.below - to_right * found.above
-    p, q = to_left * to_left * found.below, to_right * to_right * found.above
-    return _two_poles(constant, p, q, to_left, to_right, to_left * to_right * found.value)
+        slope = sums.below + sums.above
+        return to_pole * sums.value / (sums.value - to_pole * slope)
+    constant = sums.value - to_left * sums.below - to_right * sums.above
+    p, q = to_left * to_left * sums.below, to_right * to_right * sums.above
+    return _two_poles(constant, p, q, to_left, to_right, to_left * to_right * sums.value)
 
 
 @compiled()
-def _own_strengths(problem: SecularProblem, at: Interval, found: Sums) -> tuple[float, float]:
+def _own_strengths(problem: SecularProblem, at: Interval, sums: Sums) -> tuple[float, float]:
     """Strengths of the poles on both sides of an interval, as the eigenvalue of F has them."""
     a, b = 0.0, 0.0
     for c in range(problem.pole.shape[0]):
         below = at.below0 if c == 0 else at.below1
-        share = found.n0 * found.n0 if c == 0 else found.n1 * found.n1
+        share = sums.n0 * sums.n0 if c == 0 else sums.n1 * sums.n1
         if below > 0 and problem.pole[c, below - 1] == at.left:
             a += share * problem.square[c, below - 1]
         if below < problem.pole.shape[1] and problem.pole[c, below] == at.right:
@@ -348,8 +348,8 @@ def all_roots(
     matrices: Floats,
     bound: float,
     numerator: Floats,
-    room: Floats,
-    found: Floats,
+    space: Floats,
+    roots: Floats,
 ) -> None:
     """Fill what :class:`~symderiv.analysis.low_rank.LowRankSpectrum` holds.
 
@@ -359,10 +359,10 @@ def all_roots(
         matrices: the inverse of the coupling, and F(0); shape (2, C, C).
         bound: the bound on how far an eigenvalue is from all poles.
         numerator: shape (m, C, L), m ≥ 1.
-        room: shape (C, L).
-        found: origin, offset, slope and m moments of the roots, shape (3 + m, C L), filled.
+        space: shape (C, L).
+        roots: origin, offset, slope and m moments of the roots, shape (3 + m, C L), filled.
     """
-    problem = SecularProblem(pole, square, matrices, bound, room)
+    problem = SecularProblem(pole, square, matrices, bound, space)
     classes, size = pole.shape
     before = _positive(matrices[0])
     left, right, below0, below1, under = -math.inf, -math.inf, 0, 0, 0
@@ -386,11 +386,11 @@ def all_roots(
         largest = min(max(j + 1 + before - below0 - below1, 1), classes)
         at = Interval(left, right, below0, below1, largest)
         origin, offset, last = _root(problem, at)
-        found[0, j], found[1, j] = origin, offset
+        roots[0, j], roots[1, j] = origin, offset
         for m in range(numerator.shape[0]):
-            slope, moment = _last_sums(room[0], square[0], numerator[m, 0], offset)
-            found[2, j], found[3 + m, j] = last.n0 * last.n0 * slope, last.n0 * moment
+            slope, moment = _last_sums(space[0], square[0], numerator[m, 0], offset)
+            roots[2, j], roots[3 + m, j] = last.n0 * last.n0 * slope, last.n0 * moment
             if classes == 2:
-                slope, moment = _last_sums(room[1], square[1], numerator[m, 1], offset)
-                found[2, j] += last.n1 * last.n1 * slope
-                found[3 + m, j] += last.n1 * moment
+                slope, moment = _last_sums(space[1], square[1], numerator[m, 1], offset)
+                roots[2, j] += last.n1 * last.n1 * slope
+                roots[3 + m, j] += last.n1 * moment

@@ -178,8 +178,8 @@ class _Names:
     def _increments(self, frame: StateFrame) -> dict[tuple[str, float], tuple[Floats, Floats]]:
         """Return the increments of fields of the state and the averages, with their errors."""
         cuts = None if self.trial.drawn else frame.kinks()
-        found = None if cuts is None else self._over_plane(frame, cuts)
-        return self._over_lattice(frame) if found is None else found
+        over_plane = None if cuts is None else self._over_plane(frame, cuts)
+        return self._over_lattice(frame) if over_plane is None else over_plane
 
     def _over_lattice(self, frame: StateFrame) -> dict[tuple[str, float], tuple[Floats, Floats]]:
         """Return averages over a randomised lattice."""

@@ -31,8 +31,8 @@ def parts() -> list[dict[str, str]]:
 
     The list is empty if the file is of another LLVM or system.
     """
-    found: list[dict[str, str]] = _shipped()[0].get("parts", [])
-    return found
+    shipped: list[dict[str, str]] = _shipped()[0].get("parts", [])
+    return shipped
 
 
 @cache

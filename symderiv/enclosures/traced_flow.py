@@ -185,12 +185,12 @@ class TracedRates(ABC):
         def rate(place: Place) -> Any:
             if place == TIME:
                 return recorder.one
-            found = (
+            terms = (
                 recorder.at(together.outputs[n * size + starts[place[0]] + place[1]])
                 * (law.share / law.factor(*place))
                 for n, law in enumerate(laws)
             )
-            return functools.reduce(operator.add, found)
+            return functools.reduce(operator.add, terms)
 
         return recorder.recording([rate(place) for place in moving])
 

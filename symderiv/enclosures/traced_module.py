@@ -57,8 +57,8 @@ def traced(
             return component(value[0]) * value[1]
         if isinstance(value, sp.Basic):
             known = {} if clock is None else {ALPHA: component(clock)}
-            found = value_of(value, _RecordedFormulas(recorder), known)
-            return _InTime(found.operations, found.place) if value.has(ALPHA) else found
+            recorded = value_of(value, _RecordedFormulas(recorder), known)
+            return _InTime(recorded.operations, recorded.place) if value.has(ALPHA) else recorded
         return recorder.mpf(value)
 
     def component(place: int) -> Recorded:

@@ -74,8 +74,8 @@ def bounded(expression: sp.Expr) -> sp.Expr:
         return sp.Piecewise((far, sp.Gt(sp.Abs(u), 20)), (sp.log(cosh), True))
 
     turned = expression.replace(sp.sinh, lambda u: sp.tanh(u) * sp.cosh(u))
-    found = {e: logarithm(e.args[0]) for e in turned.atoms(sp.log) if e.args[0].func is sp.cosh}
-    return turned.xreplace(found)
+    stable = {e: logarithm(e.args[0]) for e in turned.atoms(sp.log) if e.args[0].func is sp.cosh}
+    return turned.xreplace(stable)
 
 
 def as_function(

@@ -43,8 +43,8 @@ class KeptTrees:
                 elif name in own:
                     raise TypeError(f"{name} has a default, which would hide what is kept")
             own["_kept"] = _written({k: v for k, v in own.items() if not k.startswith("_")})
-        kept: bytes = own["_kept"]
-        return kept
+        written: bytes = own["_kept"]
+        return written
 
     def __setstate__(self, state: bytes) -> None:
         vars(self)["_kept"] = state

@@ -147,8 +147,8 @@ def _real_roots(gap: sp.Expr, x: sp.Symbol) -> list[sp.Expr]:
         raise _NoPlacesError
     if not all(number.is_Rational for number in sp.Poly(gap, x).coeffs()):
         raise _NoPlacesError
-    found: list[sp.Expr] = sp.Poly(gap, x).real_roots()
-    return found
+    roots: list[sp.Expr] = sp.Poly(gap, x).real_roots()
+    return roots
 
 
 def _smooth(e: sp.Expr, arguments: list[sp.Expr], x: sp.Symbol, at: sp.Expr) -> sp.Expr:

@@ -76,14 +76,14 @@ class Key:
         return f"{self.letter}; {self.meaning}" if self.letter else self.meaning
 
 
-def key_of_field(found: FieldInfo) -> Key:
+def key_of_field(field: FieldInfo) -> Key:
     """Return the record of a field."""
-    return next(each for each in found.metadata if isinstance(each, Key))
+    return next(each for each in field.metadata if isinstance(each, Key))
 
 
-def default_text(found: FieldInfo, write: Callable[[Any], str] = value_to_toml) -> str:
+def default_text(field: FieldInfo, write: Callable[[Any], str] = value_to_toml) -> str:
     """Return the default as study files write it; empty if there is none."""
-    return "" if found.is_required() or found.default is None else write(found.default)
+    return "" if field.is_required() or field.default is None else write(field.default)
 
 
 _WORDS = {int: "integer", float: "number", str: "text", bool: "true or false"}
@@ -127,12 +127,12 @@ def _range(metadata: Any) -> str:
     return f" {', '.join(dict.fromkeys(bounds))}" if bounds else ""
 
 
-def said(found: FieldInfo) -> str:
+def said(field: FieldInfo) -> str:
     """Return meaning, type, range and default of a key in one sentence without its name."""
-    default = default_text(found, repr).replace("'", '"')
-    facts = accepted(found.annotation, found.metadata)
+    default = default_text(field, repr).replace("'", '"')
+    facts = accepted(field.annotation, field.metadata)
     facts += f"; {default} when left out" if default else ""
-    return f"{key_of_field(found).words} ({facts})."
+    return f"{key_of_field(field).words} ({facts})."
 
 
 def argument_of_key(
@@ -171,20 +171,20 @@ def saying(
         names: names of arguments that differ from their keys.
     """
 
-    def decorated(found: Said) -> Said:
+    def decorated(documented: Said) -> Said:
         if taking:
             shown = [argument_of_key(tables, key, names) for key in taking]
             show_arguments(
-                found,
+                documented,
                 [one.replace(annotation=one.annotation | None, default=None) for one in shown],
             )
-        text = found.__doc__ or ""
+        text = documented.__doc__ or ""
         own = {
             name
             for match in re.finditer(r"^ +([\w, ]+): ", text, re.MULTILINE)
             for name in match[1].split(", ")
         }
-        asked = None if isinstance(found, type) else inspect.signature(found).parameters
+        asked = None if isinstance(documented, type) else inspect.signature(documented).parameters
 
         def entries(table: type[BaseModel], indent: str) -> Iterator[str]:
             for key, each in table.model_fields.items():
@@ -200,12 +200,12 @@ def saying(
                     break_on_hyphens=False,
                 )
 
-        found.__doc__ = re.sub(
+        documented.__doc__ = re.sub(
             r"^( +)\[(\w+)\]$",
             lambda match: "\n".join(entries(tables[match[2]], match[1])),
             text,
             flags=re.MULTILINE,
         )
-        return found
+        return documented
 
     return decorated

@@ -79,9 +79,9 @@ _MIXTURE_NOISE_MEANS = '''def mixture_noise_means(
     Q, R, T, means_of_students, means_of_both, means_of_teachers
 ):
     """Means of four factors."""
-    room, fields = int(MIXTURE_RULE[0]), R.shape[0] + R.shape[1]
-    moments, powers = np.empty((fields, fields + 1)), np.empty((3, fields, room))
-    parts, sums, arcsines = np.empty((4, 8)), np.empty((fields, 4)), np.empty(room * room)
+    terms, fields = int(MIXTURE_RULE[0]), R.shape[0] + R.shape[1]
+    moments, powers = np.empty((fields, fields + 1)), np.empty((3, fields, terms))
+    parts, sums, arcsines = np.empty((4, 8)), np.empty((fields, 4)), np.empty(terms * terms)
     work = moments, powers, parts, sums, arcsines
     joined = np.empty((fields, fields)), np.empty((fields, fields))
     means = means_of_students, means_of_both, means_of_teachers

@@ -158,13 +158,13 @@ class FieldLaw:
         """Return the names of inputs (none for an overlap) and vectors of each covariance in
         expressions.
         """
-        found = set()
+        pairs = set()
         for symbol in set().union(*(e.free_symbols for e in expressions)):
             of = self.covariances.get(symbol) or self.symbols.meaning.get(symbol)
             if isinstance(of, VectorCovariance | Overlap):
                 names = of.inputs if isinstance(of, VectorCovariance) else ()
-                found.add((names, of.first.name, of.second.name))
-        return found
+                pairs.add((names, of.first.name, of.second.name))
+        return pairs
 
     def know_covariances(self, names: Iterable[tuple[tuple[str, ...], str, str]]) -> None:
         """Register the symbols of these covariances."""

@@ -185,8 +185,8 @@ def facts_of(kind: type[Curves], attributes: Mapping[str, Any]) -> dict[str, Any
         kind: the class of the result.
         attributes: the attributes of the file.
     """
-    kept = [each for each in fields(kind) if each.name in kind.FACTS]
-    given = [(each, attributes.get(_named(each.name))) for each in kept]
+    stated = [each for each in fields(kind) if each.name in kind.FACTS]
+    given = [(each, attributes.get(_named(each.name))) for each in stated]
     facts = {each.name: _KINDS[str(each.type)](f) for each, f in given if f is not None}
     return {**facts, "warnings": tuple(filter(None, str(attributes["warnings"]).split("\n")))}
 

@@ -21,7 +21,7 @@ from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.study_flow import Flow, shaken
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.rules.solving import flow_of, solve
-from symderiv.integrate.steppers.walk import DONE
+from symderiv.integrate.steppers.memory import DONE
 from symderiv.problem.flat_layout import fields_of
 
 #: Of a step of the reference, and of the run that says what the reference knows.

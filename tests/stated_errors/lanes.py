@@ -25,7 +25,7 @@ from stated_errors.long_double import NoReferenceError, long_results
 from symderiv.integrate.ensemble import Chunk, chunks, integrate_chunk, lane_run
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.steppers.walk import DONE
+from symderiv.integrate.steppers.memory import DONE
 
 #: Activations that are sums of many error functions, or contain a Gaussian.
 _SUMS = ("tanh", "gelu")

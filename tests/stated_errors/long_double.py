@@ -23,7 +23,7 @@ from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.phases import PhasedFlow
-from symderiv.integrate.steppers.walk import DONE
+from symderiv.integrate.steppers.memory import DONE
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.lowering.programs.exported import exported_program

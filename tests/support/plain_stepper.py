@@ -67,7 +67,7 @@ def plain_stepper(changed: pytest.MonkeyPatch, method: str) -> Callable[..., Non
     def advance(rhs: Any, runs: Any, memory: Any, *limits: int) -> None:
         # records of Python have their fields as attributes
         runs = runs._replace(ended=runs.ended.view(np.recarray))
-        memory = memory._replace(walks=memory.walks.view(np.recarray))
+        memory = memory._replace(statuses=memory.statuses.view(np.recarray))
         with np.errstate(all="ignore"):
             made(rhs, runs, memory, *limits)
 

@@ -134,20 +134,20 @@ class SymmetricStates:
         the first class is the largest that images have there; of the images with this value, that
         of the second class is the largest; and so on.
         """
-        found, images = [], self._images_of_classes()
+        bounds, images = [], self._images_of_classes()
         while len(images) > 1:
             moved = [{each[n] for each in images} - {(n, 1.0)} for n in range(self.size)]
             a = max(range(self.size), key=lambda n: len(moved[n]))
-            found += [(a, o, s) for o, s in sorted(moved[a])]
+            bounds += [(a, o, s) for o, s in sorted(moved[a])]
             images = [each for each in images if each[a] == (a, 1.0)]
-        return found
+        return bounds
 
     def _images_of_classes(self) -> list[tuple[tuple[int, float], ...]]:
         """Return for each symmetry of the space the class and the sign that replace each class."""
         group_orders, signs, *_ = self.flow.group
         labels, own = self.classes
         members = [np.flatnonzero(labels == n) for n in range(self.size)]
-        found = set()
+        distinct = set()
         for order, sign in zip(group_orders, signs, strict=True):
             moved = [
                 {(int(labels[order[p]]), float(own[p] * sign[p] * own[order[p]])) for p in each}
@@ -156,8 +156,8 @@ class SymmetricStates:
             if all(len(each) == 1 for each in moved):
                 image = tuple(each.pop() for each in moved)
                 if all(n >= 0 for n, _ in image):
-                    found.add(image)
-        return sorted(found)
+                    distinct.add(image)
+        return sorted(distinct)
 
 
 def contained(inner: Floats, outer: Floats, flow: UnitFlow) -> bool:

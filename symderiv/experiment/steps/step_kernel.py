@@ -41,7 +41,7 @@ A step is of one example, or of the mean over a batch of them at one state. The 
     Constraints of the vectors: 0 for a vector that is free, −1 for one on its sphere, and a
     positive number that orthonormal vectors have in common. Vectors that move. Sizes that
     ``changes`` takes.
-``room``
+``space``
     Values of fields, overlaps, scalars, latents, parameters and time, of which the parameters are
     given; results: F of the forces, G of the drifts and g; changed vectors, shape (V, N). Then what
     is only written here: amounts of forces, (F,); squares and products of vectors, (V,) and (V, V);
@@ -82,7 +82,7 @@ def _orthonormalise(
     group: int,
     dimension: float,
     gram: np.ndarray,
-    room: np.ndarray,
+    space: np.ndarray,
 ) -> None:
     """Replace W by (W Wᵀ/N)^(−1/2) W for the vectors of a group.
 
@@ -101,7 +101,7 @@ def _orthonormalise(
     for a in range(V):
         if constraints[a] == group:
             for i in range(N):
-                room[a, i] = vectors[a, i]
+                space[a, i] = vectors[a, i]
             for b in range(V):
                 if constraints[b] == group:
                     square = 0.0
@@ -110,11 +110,11 @@ def _orthonormalise(
                             square += gram[a, c] * gram[c, b]
                     share = -0.5 * gram[a, b] + 0.375 * square
                     for i in range(N):
-                        room[a, i] += share * vectors[b, i]
+                        space[a, i] += share * vectors[b, i]
     for a in range(V):
         if constraints[a] == group:
             for i in range(N):
-                vectors[a, i] = room[a, i]
+                vectors[a, i] = space[a, i]
 
 
 @compiled(types.void(MATRIX, INTEGERS, _TABLE), fastmath=_FREE)
@@ -231,7 +231,7 @@ def _drift(
     results: np.ndarray,
     first: int,
     units: np.ndarray,
-    room: np.ndarray,
+    space: np.ndarray,
     moves: np.ndarray,
 ) -> None:
     """Add to vectors what is proportional to vectors, all of them as they were before.
@@ -257,15 +257,15 @@ def _drift(
         for v in range(V):
             if moves[v] == 1:
                 for i in range(N):
-                    room[v, i] = vectors[v, i]
+                    space[v, i] = vectors[v, i]
         for d in range(drifts.shape[0]):
             v, w = drifts[d, 0], drifts[d, 1]
             for i in range(N):
-                room[v, i] += unit * results[first + d] * vectors[w, i]
+                space[v, i] += unit * results[first + d] * vectors[w, i]
         for v in range(V):
             if moves[v] == 1:
                 for i in range(N):
-                    vectors[v, i] = room[v, i]
+                    vectors[v, i] = space[v, i]
         return
     for d in range(drifts.shape[0]):
         v = drifts[d, 0]
@@ -476,7 +476,7 @@ def learn(
     law: tuple[np.ndarray, np.ndarray, np.ndarray],
     tables: tuple[np.ndarray, ...],
     lists: tuple[np.ndarray, np.ndarray, np.ndarray],
-    room: tuple[np.ndarray, ...],
+    space: tuple[np.ndarray, ...],
 ) -> int:
     """Learn examples of a block; return the number of the first that diverged, or −1."""
     counts, units = numbers
@@ -485,7 +485,7 @@ def learn(
     mixing, roots, metric = law
     fields, overlaps, forces, drifts, targets, velocities, spaces = tables
     constraints, moving, sizes = lists
-    values, results, changed, amounts, squares, gram, moves = room
+    values, results, changed, amounts, squares, gram, moves = space
     batch, visible = counts[4], counts[5]
     F, G = forces.shape[0], drifts.shape[0]
     first = fields.shape[0] + overlaps.shape[0]

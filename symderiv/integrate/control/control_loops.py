@@ -67,7 +67,7 @@ def backward(
     directions: tuple[np.ndarray, ...],
     covectors: np.ndarray,
     gradient: np.ndarray,
-    room: tuple[np.ndarray, ...],
+    space: tuple[np.ndarray, ...],
 ) -> None:
     """Add the derivatives by the control in each piece to ``gradient``.
 
@@ -78,13 +78,13 @@ def backward(
         directions: places of the two entries of each order parameter; its place in the state.
         covectors: derivatives by the order parameters, at the ends of the steps.
         gradient: the array that is added to.
-        room: for n + p values that are given, for the adjoint, for n weights (all 0), and for six
+        space: for n + p values that are given, for the adjoint, for n weights (all 0), and for six
             of each order parameter.
     """
     values, lengths, pieces, stages = path
     sizes, table, moved = numbers
     places, used = directions
-    given, adjoint, weights, pulled = room
+    given, adjoint, weights, pulled = space
     size, count, fields = stages.shape[2], used.size, adjoint.size - moved.size
     own, costate = pulled[4], pulled[5]
     for a in range(count):

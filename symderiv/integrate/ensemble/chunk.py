@@ -14,7 +14,7 @@ from symderiv.integrate.flows.flat_run import REASONS
 from symderiv.integrate.flows.lanes import LaneResults
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
-from symderiv.integrate.steppers.walk import INTERRUPTED
+from symderiv.integrate.steppers.memory import INTERRUPTED
 from symderiv.problem.flat_layout import split_flat, state_size
 from symderiv.problem.study import Study
 

@@ -172,8 +172,8 @@ def through_lanes(
         runs = integrated(part, tolerances=tolerances, progress=told.so_far)
         take(numbers, part, runs)
         if checked and not runs.interrupted:
-            found = lane_accuracy(part, runs, tolerances, integrated)
-            chunk.put_errors(list(numbers), *found)
+            accuracies = lane_accuracy(part, runs, tolerances, integrated)
+            chunk.put_errors(list(numbers), *accuracies)
         told.ended(len(part))
         if runs.interrupted:
             return False
@@ -233,11 +233,11 @@ def run_singly(
     """
     solved = partial(_solved, max_steps=max_steps, measure=measure)
 
-    def take(run: Single, found: Trajectory | SymderivError) -> None:
-        if isinstance(found, Trajectory):
-            chunk.add(run[0], found, measure)
+    def take(run: Single, outcome: Trajectory | SymderivError) -> None:
+        if isinstance(outcome, Trajectory):
+            chunk.add(run[0], outcome, measure)
         else:
-            chunk.fail(run[0], found)
+            chunk.fail(run[0], outcome)
         ended()
 
     if not runs:

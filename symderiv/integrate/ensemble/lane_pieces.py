@@ -12,7 +12,7 @@ from symderiv.foundation.limits import check_memory
 from symderiv.integrate.flows.courses import Course, Law, PiecewiseRun, Span
 from symderiv.integrate.flows.lanes import LaneResults, Told, integrate_lanes
 from symderiv.integrate.flows.run_errors import Worse, first_tolerance
-from symderiv.integrate.steppers.walk import DONE, INTERRUPTED, Runs, runs_of
+from symderiv.integrate.steppers.memory import DONE, INTERRUPTED, Runs, runs_of
 
 # Steps keep a tenth of the tolerance if nothing is measured: their errors add up, and only their
 # mean is controlled.
@@ -88,7 +88,7 @@ class _Together:
     Attributes:
         courses: Their courses.
         members: Which of all runs they are.
-        limits: The tolerances of all runs, see :class:`~symderiv.integrate.steppers.walk.Runs`;
+        limits: The tolerances of all runs, see :class:`~symderiv.integrate.steppers.memory.Runs`;
             evaluations between steps are counted off.
         whole: The results of all runs, filled piece by piece.
     """
@@ -110,16 +110,16 @@ class _Together:
 
     def take(self, span: Span, going: np.ndarray, law: Law, runs: Runs, filled: int) -> None:
         """Add a piece that was integrated; ``filled`` are the results in front of it."""
-        rows, ended, found = self.members[going], self.whole.ended, runs.ended
+        rows, ended, piece = self.members[going], self.whole.ended, runs.ended
         before, stop = self.whole.last[rows, None], filled + span.wanted
         self.whole.states[rows, filled:stop] = law.back(runs.results, before)[:, : span.wanted]
         self.whole.last[rows] = law.back(runs.last[:, None], before)[:, 0]
-        self.limits[rows, 3] -= found["between"]
+        self.limits[rows, 3] -= piece["between"]
         for name in _SUMS:
-            ended[name][rows] += found[name]
-        ended["results"][rows] = filled + np.minimum(found["results"], span.wanted)
-        ended["alpha"][rows] = span.begin * (self.courses[0].step or 1.0) + found["alpha"]
-        ended["code"][rows] = found["code"]
+            ended[name][rows] += piece[name]
+        ended["results"][rows] = filled + np.minimum(piece["results"], span.wanted)
+        ended["alpha"][rows] = span.begin * (self.courses[0].step or 1.0) + piece["alpha"]
+        ended["code"][rows] = piece["code"]
 
 
 def alike(courses: Sequence[Course]) -> list[np.ndarray]:

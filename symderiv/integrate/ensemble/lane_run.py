@@ -89,23 +89,23 @@ def _right_hand_side(flow: Flow, width: int) -> Callable[..., None]:
     return flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
 
 
-def _observed(flows: Sequence[Flow], found: LaneResults, width: int) -> LaneResults:
+def _observed(flows: Sequence[Flow], runs: LaneResults, width: int) -> LaneResults:
     """Return results with the generalisation errors, and with what else is observed along runs.
 
     What a run did not reach is not a number.
     """
     alpha, kind = flows[0].goal.alpha, type(flows[0])
-    found.states[np.arange(alpha.size) >= found.reached[:, None]] = np.nan
+    runs.states[np.arange(alpha.size) >= runs.reached[:, None]] = np.nan
     for members in alike([flow.course for flow in flows]):
         some = [flows[number] for number in members]
         numbers = np.array([some[0].course.number_at(float(time)) for time in alpha])
         for number in range(len(some[0].pieces)):
             here = np.flatnonzero(numbers == number)
             law = Law.together([flow.pieces[number].laws[0] for flow in some])
-            inside = law.into(found.states[members[:, None], here])
-            found.errors[members[:, None], here] = _errors(some, width, inside, law.constants)
+            inside = law.into(runs.states[members[:, None], here])
+            runs.errors[members[:, None], here] = _errors(some, width, inside, law.constants)
     errors = partial(_errors, flows, width)
-    return replace(found, further=kind.further_of(flows, found.states, errors))
+    return replace(runs, further=kind.further_of(flows, runs.states, errors))
 
 
 def _errors(

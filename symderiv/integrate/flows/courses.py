@@ -21,7 +21,7 @@ from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, Progress, StepLimits
 from symderiv.integrate.flows.implicit_run import LEAST_TOLERANCE, integrate
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
-from symderiv.integrate.steppers.walk import IMPLICIT
+from symderiv.integrate.steppers.memory import IMPLICIT
 from symderiv.keys.study_tables import Time
 from symderiv.storage.checkpoint import Checkpoint
 

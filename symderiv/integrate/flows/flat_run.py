@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
-from symderiv.integrate.steppers.run_code import stepper_for
-from symderiv.integrate.steppers.switching import due, implicit_pays, limited
-from symderiv.integrate.steppers.walk import (
+from symderiv.integrate.steppers.memory import (
     CHANGED,
     CONE_LEFT,
     DONE,
@@ -34,6 +32,8 @@ from symderiv.integrate.steppers.walk import (
     memory_of,
     runs_of,
 )
+from symderiv.integrate.steppers.run_code import stepper_for
+from symderiv.integrate.steppers.switching import due, implicit_pays, limited
 from symderiv.storage.checkpoint import Checkpoint
 
 REASONS = {
@@ -134,7 +134,7 @@ class SteppedRun:
         fields = int(problem.sizes[0] + problem.sizes[1])
         self._memory = memory_of(1, size, parameters.size, fields)
         # attribute access to records is ten times as slow as their fields by name
-        self.way = self._memory.walks[0]
+        self.status = self._memory.statuses[0]
         numbers = self._memory.numbers
         self.y, self.slope = numbers[:size], numbers[size : 2 * size]
         values = size * VECTORS + VALUES
@@ -147,18 +147,18 @@ class SteppedRun:
     @property
     def code(self) -> int:
         """The code of the reason for which the run ended, or ``RUNNING``."""
-        if self._runs.queue[NEXT] == 0 or self.way["run"] >= 0:
+        if self._runs.queue[NEXT] == 0 or self.status["run"] >= 0:
             return RUNNING
-        return int(self.way["code"])
+        return int(self.status["code"])
 
     @property
     def taken(self) -> int:
         """The number of steps so far, accepted and rejected."""
-        return int(self.way["accepted"] + self.way["rejected"])
+        return int(self.status["accepted"] + self.status["rejected"])
 
     def advance(self, steps: int) -> None:
         """Make at most this number of steps, accepted and rejected."""
-        method = KINDS[int(self.way["kind"])]
+        method = KINDS[int(self.status["kind"])]
         if method not in self._steppers:
             self._steppers[method] = stepper_for(self._problem.rhs, method)
         stepper, rhs = self._steppers[method]
@@ -175,23 +175,23 @@ class SteppedRun:
 
     def decide(self) -> None:
         """Change to implicit steps if explicit ones are limited by stability and it pays."""
-        way, asked, modes = self.way, self._runs.asked, self._problem.modes
+        status, asked, modes = self.status, self._runs.asked, self._problem.modes
         if (
             modes is not None
-            and due(way, float(asked[-1]))
-            and limited(way, self.y, self.slope, self._slope_at)
-            and implicit_pays(way, asked, modes, self._asked[0])
+            and due(status, float(asked[-1]))
+            and limited(status, self.y, self.slope, self._slope_at)
+            and implicit_pays(status, asked, modes, self._asked[0])
         ):
             self.stop(CHANGED)
-            self._runs.queue[STOP], way["run"], way["code"] = RUNNING, 0, RUNNING
-            way["in_a_row"], way["last_log"], way["since"] = 0, 0.0, way["alpha"]
+            self._runs.queue[STOP], status["run"], status["code"] = RUNNING, 0, RUNNING
+            status["in_a_row"], status["last_log"], status["since"] = 0, 0.0, status["alpha"]
             self._begin_implicit()
 
     def _begin_implicit(self) -> None:
         """Allocate the memory of implicit steps, and choose them."""
         assert self._problem.modes is not None
         memory = self._problem.modes.vector()
-        self._memory, self.way["kind"] = (
+        self._memory, self.status["kind"] = (
             self._memory._replace(implicit=memory),
             KINDS.index(IMPLICIT),
         )
@@ -201,13 +201,13 @@ class SteppedRun:
 
     def keep(self, checkpoint: Checkpoint, key: str) -> None:
         memory, runs = self._memory, self._runs
-        live = {"walk": memory.walks.view(np.int64), "queue": runs.queue, "y": self.y}
+        live = {"walk": memory.statuses.view(np.int64), "queue": runs.queue, "y": self.y}
         live |= {"slope": self.slope, "times": memory.times, "ends": memory.ends}
-        live["filled"] = runs.results[0, : self.way["results"]]
+        live["filled"] = runs.results[0, : self.status["results"]]
         # copies, because another run may use this memory when this one has stopped
         entry = {name: values.copy() for name, values in live.items()}
         entry["implicit"] = memory.implicit  # large, and only a guess of the Jacobian
-        checkpoint.keep(key, entry, f"alpha = {float(self.way['alpha']):.6g}")
+        checkpoint.keep(key, entry, f"alpha = {float(self.status['alpha']):.6g}")
 
     def restore(self, entry: Mapping[str, np.ndarray] | None) -> None:
         if entry is None:
@@ -216,27 +216,27 @@ class SteppedRun:
             self._begin_implicit()
         memory, runs = self._memory, self._runs
         memory.implicit[:] = entry["implicit"]
-        memory.walks.view(np.int64)[:], runs.queue[:] = entry["walk"], entry["queue"]
+        memory.statuses.view(np.int64)[:], runs.queue[:] = entry["walk"], entry["queue"]
         self.y[:], self.slope[:] = entry["y"], entry["slope"]
         memory.times[:], memory.ends[:] = entry["times"], entry["ends"]
-        runs.results[0, : self.way["results"]] = entry["filled"]
+        runs.results[0, : self.status["results"]] = entry["filled"]
         self._constants[:] = runs.constants[0]
 
     def result(self) -> FlatResult:
-        way = self.way
-        since, kind = float(way["since"]), KINDS[int(way["kind"])]
+        status = self.status
+        since, kind = float(status["since"]), KINDS[int(status["kind"])]
         return FlatResult(
-            results=self._runs.results[0, : way["results"]],
-            reached=int(way["results"]),
-            last_alpha=float(way["alpha"]),
+            results=self._runs.results[0, : status["results"]],
+            reached=int(status["results"]),
+            last_alpha=float(status["alpha"]),
             last_state=self.y if self._runs.queue[NEXT] else self._problem.state,
             code=self.code or int(self._runs.queue[STOP]),
-            steps=int(way["accepted"]),
-            rejected=int(way["rejected"]),
-            rhs_evaluations=int(way["evaluations"]),
-            error_sum=float(way["error_sum"]),
+            steps=int(status["accepted"]),
+            rejected=int(status["rejected"]),
+            rhs_evaluations=int(status["evaluations"]),
+            error_sum=float(status["error_sum"]),
             method=kind if since == 0.0 else f"{EXPLICIT} to alpha = {since:.4g}, then {kind}",
-            between=int(way["between"]),
+            between=int(status["between"]),
         )
 
 
@@ -306,24 +306,24 @@ def _advance(
     kinds: Sequence[str],
 ) -> None:
     """Make slices of steps until the run ends, with progress and checkpoints in between."""
-    way = run.way
+    status = run.status
     # the first guess: an evaluation takes about a nanosecond for each entry of the state
     pace = max(16.0, _FIRST_SLICE / run.y.size)
     while run.code == RUNNING:
         if checkpoint is not None and _stopped(run, checkpoint, key):
             return run.stop(INTERRUPTED)
         started, taken, most = time.perf_counter(), run.taken, int(pace)
-        if len(kinds) > 1 and way["kind"] != KINDS.index(IMPLICIT):
+        if len(kinds) > 1 and status["kind"] != KINDS.index(IMPLICIT):
             # decisions depend on counts of steps, not on the clock, so that runs are repeatable
-            if taken >= way["decide"]:
+            if taken >= status["decide"]:
                 run.decide()
-            most = min(most, max(int(way["decide"]) - taken, 1))
+            most = min(most, max(int(status["decide"]) - taken, 1))
         run.advance(most)
         factor = _SLICE_SECONDS / max(time.perf_counter() - started, 1e-6)
         if factor < 1.0 or most == int(pace):
             pace = max(1.0, most * min(4.0, factor))
         if progress is not None:
-            progress(float(way["alpha"]), int(way["accepted"]))
+            progress(float(status["alpha"]), int(status["accepted"]))
     return None
 
 

@@ -14,7 +14,7 @@ from symderiv.integrate.flows.flat_run import (
     StepLimits,
     integrate_flat,
 )
-from symderiv.integrate.steppers.walk import (
+from symderiv.integrate.steppers.memory import (
     CONE_LEFT,
     DONE,
     EXPLICIT,

@@ -12,16 +12,16 @@ from typing import Self
 import numpy as np
 
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.steppers.run_code import stepper_for
-from symderiv.integrate.steppers.walk import (
+from symderiv.integrate.steppers.memory import (
     ENDED,
     EXPLICIT,
     INTERRUPTED,
+    STATUS,
     STOP,
-    WALK,
     Runs,
     memory_of,
 )
+from symderiv.integrate.steppers.run_code import stepper_for
 
 #: Length of a state beyond which the stages of eight runs do not fit into the cache: lanes are 7
 #: times as fast at 80, 1.8 times at 800, 1.1 times at 1600 (two students and two teachers).
@@ -56,7 +56,7 @@ class LaneResults:
     Args:
         states: at the A times, shape (n, A, S); rows after the last time reached are undefined.
         last: the states of the last accepted steps, shape (n, S).
-        ended: how each run ended, records of :data:`~symderiv.integrate.steppers.walk.WALK`.
+        ended: how each run ended, records of :data:`~symderiv.integrate.steppers.memory.STATUS`.
         errors: the generalisation error, shape (n, A); NaN after the last time reached.
         further: what else is observed along the runs, by name; shapes (n, A, …).
         seconds: the sum of the seconds of all threads.
@@ -72,7 +72,7 @@ class LaneResults:
     @classmethod
     def not_begun(cls, n: int, times: int, size: int) -> Self:
         """Return the results of n runs that have not begun."""
-        ended = np.zeros(n, dtype=WALK)
+        ended = np.zeros(n, dtype=STATUS)
         ended["code"] = INTERRUPTED
         states = np.empty((n, times, size))
         return cls(states, np.empty((n, size)), ended, np.full((n, times), np.nan), 0.0)
@@ -80,13 +80,13 @@ class LaneResults:
     @classmethod
     def of(cls, runs: Sequence[FlatResult], times: int, seconds: float) -> Self:
         """Return results with ``times`` times made of single runs; their errors are unknown."""
-        found = cls.not_begun(len(runs), times, runs[0].last_state.size)
+        results = cls.not_begun(len(runs), times, runs[0].last_state.size)
         for number, run in enumerate(runs):
-            found.states[number, : run.reached] = run.results
-            found.last[number] = run.last_state
+            results.states[number, : run.reached] = run.results
+            results.last[number] = run.last_state
             for name, own in _NAMES.items():
-                found.ended[name][number] = getattr(run, own)
-        return replace(found, seconds=seconds)
+                results.ended[name][number] = getattr(run, own)
+        return replace(results, seconds=seconds)
 
     @cached_property
     def runs(self) -> Sequence[FlatResult]:

@@ -24,7 +24,7 @@ from symderiv.integrate.flows.compression import relative_changes
 from symderiv.integrate.flows.courses import PiecewiseRun
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
 from symderiv.integrate.flows.trajectory import ESTIMATED, LOCAL_SUM, REPEATED, error_missed
-from symderiv.integrate.steppers.walk import IMPLICIT
+from symderiv.integrate.steppers.memory import IMPLICIT
 from symderiv.problem.study import Study
 
 # Factor between the difference to a worse run and the error that is stated. If errors are

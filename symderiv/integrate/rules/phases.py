@@ -232,8 +232,8 @@ def _factors_of(
     )
     # the decimal that was typed: doubles would round 1 - momentum
     numbers = {BATCH: batch or 1, BETA: sp.Rational(repr(momentum))}
-    found = {name: sp.sympify(value).subs(numbers) for name, value in vars(factors).items()}
-    return found if exact else {name: float(value) for name, value in found.items()}
+    known = {name: sp.sympify(value).subs(numbers) for name, value in vars(factors).items()}
+    return known if exact else {name: float(value) for name, value in known.items()}
 
 
 def rule_flow(

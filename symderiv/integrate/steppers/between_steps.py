@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symderiv.compiled_code.compiled import compiled, part_of_compiled
-from symderiv.integrate.steppers.walk import ENDS, RUNNING
+from symderiv.integrate.steppers.memory import ENDS, RUNNING
 
 __all__ = ["ENDS", "Ends", "fill_results", "hermite_constants", "hermite_weights"]
 
@@ -74,7 +74,7 @@ class Ends(NamedTuple):
     """The ends of the last steps of one run, with the room for what goes through them.
 
     Args:
-        times, states: see :class:`~symderiv.integrate.steppers.walk.Memory`; those of one run.
+        times, states: see :class:`~symderiv.integrate.steppers.memory.Memory`; those of one run.
         there, order: times of the ends that are used, ascending, and where they stand.
         constants, weights: shape (2, ENDS).
         scratch: room for a state.
@@ -90,61 +90,61 @@ class Ends(NamedTuple):
 
 
 @part_of_compiled
-def fill_results(walk, asked, results, ends, tolerances, control):  # type: ignore[no-untyped-def]
+def fill_results(status, asked, results, ends, tolerances, control):  # type: ignore[no-untyped-def]
     """Fill the results of a run up to two steps before the last one, or all if it has ended.
 
-    Where a shorter step is needed for that, ``walk.inside`` says from which end, and
-    ``walk.halving`` whether it goes to the middle of the step there, not to the next result.
+    Where a shorter step is needed for that, ``status.inside`` says from which end, and
+    ``status.halving`` whether it goes to the middle of the step there, not to the next result.
 
     Args:
-        walk: a record of :data:`~symderiv.integrate.steppers.walk.WALK`.
+        status: a record of :data:`~symderiv.integrate.steppers.memory.STATUS`.
         asked, results: shapes (A,) and (A, S).
         ends: see :class:`Ends`.
         tolerances: relative and absolute, and the evaluations that shorter steps may take; results
             that would need more are left out, as not a number.
         control: of the steps, see :class:`~symderiv.integrate.flows.control.Control`.
     """
-    walk.inside, walk.halving = -1, 0
-    newest, last = walk.accepted, walk.code != RUNNING
+    status.inside, status.halving = -1, 0
+    newest, last = status.accepted, status.code != RUNNING
     if newest < ENDS - 1 and not last:
         return
     # the step that begins at end number e
     for e in range(max(0, newest - ENDS + 1), newest if last else newest - 2):
         stop = ends.times[(e + 1) % ENDS]
         count = 0
-        while walk.results < asked.size and asked[walk.results] <= stop:
-            alpha = asked[walk.results]
-            result = results[walk.results]
+        while status.results < asked.size and asked[status.results] <= stop:
+            alpha = asked[status.results]
+            result = results[status.results]
             if alpha == stop:
                 state = ends.states[(e + 1) % ENDS, 0]
                 for c in range(result.size):
                     result[c] = state[c]
             else:
-                if count == 0 and alpha > walk.own_until:
-                    count = _prepared(walk, e, ends, tolerances, control)
-                if count == 0 and walk.between < tolerances[2]:
-                    walk.inside = e
+                if count == 0 and alpha > status.own_until:
+                    count = _prepared(status, e, ends, tolerances, control)
+                if count == 0 and status.between < tolerances[2]:
+                    status.inside = e
                     return
                 if count == 0:
                     for c in range(result.size):
                         result[c] = math.nan
                 else:
                     _between(alpha, count, ends, result)
-            walk.results += 1
+            status.results += 1
 
 
 @part_of_compiled
-def _prepared(walk, e, ends, tolerances, control):  # type: ignore[no-untyped-def]
+def _prepared(status, e, ends, tolerances, control):  # type: ignore[no-untyped-def]
     """Return how many ends to go through for results in the step after end ``e``; 0 for shorter
     steps.
     """
-    newest = walk.accepted
+    newest = status.accepted
     oldest = max(0, newest - ENDS + 1)
     count = newest - oldest + 1
     for i in range(count):
         ends.order[i] = (oldest + i) % ENDS
         ends.there[i] = ends.times[ends.order[i]]
-    if walk.halved == e:
+    if status.halved == e:
         count = _with_middle(ends, count, e - oldest)
     begin, end = e % ENDS, (e + 1) % ENDS
     # the difference that leaving out the end farthest from here makes
@@ -164,10 +164,10 @@ def _prepared(walk, e, ends, tolerances, control):  # type: ignore[no-untyped-de
     if error <= control.between:
         hermite_constants(ends.there[:count], ends.constants[:, :count])
         return count
-    if control.halves and walk.halved != e:
-        walk.halving = 1
+    if control.halves and status.halved != e:
+        status.halving = 1
     else:
-        walk.own_until = ends.times[end]
+        status.own_until = ends.times[end]
     return 0
 
 

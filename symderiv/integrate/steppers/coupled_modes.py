@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from symderiv.integrate.steppers.walk import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
+from symderiv.integrate.steppers.memory import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
 
 #: Numbers at the beginning of the vector, and the places in it of the number of rows, of numbers
 #: alone, of sums and of modes.

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from symderiv.integrate.steppers.walk import Control
+from symderiv.integrate.steppers.memory import Control
 
 CONTROL = Control(
     safety=0.9,

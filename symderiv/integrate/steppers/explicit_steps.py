@@ -51,15 +51,15 @@ _ERROR_5, _ERROR_3, _ERROR_6 = np.ascontiguousarray(_ESTIMATES[:, _ESTIMATED])
 
 
 @hidden_part
-def explicit_step(rhs, sizes, room, size, ordinary, sloped):  # type: ignore[no-untyped-def]
-    """Fill ``room.new`` and ``room.error`` by a step from y, whose slope is the first stage.
+def explicit_step(rhs, sizes, space, size, ordinary, sloped):  # type: ignore[no-untyped-def]
+    """Fill ``space.new`` and ``space.error`` by a step from y, whose slope is the first stage.
 
-    Where it is accepted ``room.slope`` is filled too, that of the new state.
+    Where it is accepted ``space.slope`` is filled too, that of the new state.
 
     Args:
         rhs: of one run or eight.
         sizes: K, M, L.
-        room: see :class:`~symderiv.integrate.steppers.stepper.Room`.
+        space: see :class:`~symderiv.integrate.steppers.stepper.Workspace`.
         size: numbers of a state.
         ordinary: the lanes, as bits, whose steps go on from the last one.
         sloped: lanes in which the slope is needed in any case.
@@ -68,35 +68,35 @@ def explicit_step(rhs, sizes, room, size, ordinary, sloped):  # type: ignore[no-
         Evaluations, and the lanes in which one more was needed, for the slope.
     """
     zero = zero_of(rhs)
-    length, start = value_at(zero, room.length, 0), value_at(zero, room.start, 0)
+    length, start = value_at(zero, space.length, 0), value_at(zero, space.start, 0)
     each = width_of(zero) * size
     for s in range(1, _COUNT):
-        _combine(s, length, room, size, room.scratch)
-        put_value(room.time, 0, start + _NODES[s] * length)
-        stage = one_view(room.stages, s * each, (each,))
-        evaluate(rhs, room.time, room.scratch, sizes, room.parameters, stage)
-    _combine(_COUNT, length, room, size, room.new)
+        _combine(s, length, space, size, space.scratch)
+        put_value(space.time, 0, start + _NODES[s] * length)
+        stage = one_view(space.stages, s * each, (each,))
+        evaluate(rhs, space.time, space.scratch, sizes, space.parameters, stage)
+    _combine(_COUNT, length, space, size, space.new)
     needed = sloped
     if ordinary != 0:
-        error = _error_norm(length, room, size)
+        error = _error_norm(length, space, size)
         needed = needed | (lane_bits(error <= 1.0) & ordinary)
-        put_value(room.error, 0, error)
+        put_value(space.error, 0, error)
     if needed != 0:
-        put_value(room.time, 0, start + length)
-        evaluate(rhs, room.time, room.new, sizes, room.parameters, room.slope)
+        put_value(space.time, 0, start + length)
+        evaluate(rhs, space.time, space.new, sizes, space.parameters, space.slope)
     return _COUNT - 1, needed
 
 
 @hidden_part
-def _combine(row, length, room, size, out):  # type: ignore[no-untyped-def]
+def _combine(row, length, space, size, out):  # type: ignore[no-untyped-def]
     """out = y + length * the weighted sum of stages of a row of the table."""
-    y, out = values_of(length, room.y, 0, (size,)), values_of(length, out, 0, (size,))
+    y, out = values_of(length, space.y, 0, (size,)), values_of(length, out, 0, (size,))
     for four in range(_FOURS[row]):
         first = 4 * four
-        k0 = values_of(length, room.stages, size * _WHERE[row, first], (size,))
-        k1 = values_of(length, room.stages, size * _WHERE[row, first + 1], (size,))
-        k2 = values_of(length, room.stages, size * _WHERE[row, first + 2], (size,))
-        k3 = values_of(length, room.stages, size * _WHERE[row, first + 3], (size,))
+        k0 = values_of(length, space.stages, size * _WHERE[row, first], (size,))
+        k1 = values_of(length, space.stages, size * _WHERE[row, first + 1], (size,))
+        k2 = values_of(length, space.stages, size * _WHERE[row, first + 2], (size,))
+        k3 = values_of(length, space.stages, size * _WHERE[row, first + 3], (size,))
         w0, w1 = length * _WEIGHTS[row, first], length * _WEIGHTS[row, first + 1]
         w2, w3 = length * _WEIGHTS[row, first + 2], length * _WEIGHTS[row, first + 3]
         if four == 0:
@@ -108,13 +108,13 @@ def _combine(row, length, room, size, out):  # type: ignore[no-untyped-def]
 
 
 @hidden_part
-def _error_norm(length, room, size):  # type: ignore[no-untyped-def]
+def _error_norm(length, space, size):  # type: ignore[no-untyped-def]
     """Return the estimated local error in units of the tolerance; not a number if anything is
     not.
     """
-    y, new = values_of(length, room.y, 0, (size,)), values_of(length, room.new, 0, (size,))
-    k = values_of(length, room.stages, 0, (_COUNT, size))
-    relative, absolute = value_at(length, room.limits, 0), value_at(length, room.limits, 1)
+    y, new = values_of(length, space.y, 0, (size,)), values_of(length, space.new, 0, (size,))
+    k = values_of(length, space.stages, 0, (_COUNT, size))
+    relative, absolute = value_at(length, space.limits, 0), value_at(length, space.limits, 1)
     fifth, third, sixth = 0.0 * length, 0.0 * length, 0.0 * length
     for c in range(size):
         e5, e3, e6 = 0.0 * length, 0.0 * length, 0.0 * length

@@ -16,16 +16,16 @@ _SMALLEST = 1e-3
 
 
 @hidden_part
-def fill_jacobian(rhs, work, runs, room, alpha):  # type: ignore[no-untyped-def]
-    """Fill blocks, border and corner at ``room.y``, whose slope is the first stage.
+def fill_jacobian(rhs, work, runs, space, alpha):  # type: ignore[no-untyped-def]
+    """Fill blocks, border and corner at ``space.y``, whose slope is the first stage.
 
-    ``room.scratch`` and ``room.new`` are overwritten.
+    ``space.scratch`` and ``space.new`` are overwritten.
 
     Args:
         rhs: of one run.
         work: see :class:`~symderiv.integrate.steppers.implicit_work.Work`.
-        runs: see :class:`~symderiv.integrate.steppers.walk.Runs`; its sizes are used.
-        room: see :class:`~symderiv.integrate.steppers.stepper.Room`.
+        runs: see :class:`~symderiv.integrate.steppers.memory.Runs`; its sizes are used.
+        space: see :class:`~symderiv.integrate.steppers.stepper.Workspace`.
         alpha: the time.
 
     Returns:
@@ -33,58 +33,58 @@ def fill_jacobian(rhs, work, runs, room, alpha):  # type: ignore[no-untyped-def]
     """
     S, B, G = work.border.shape[0], work.border.shape[1], work.alone.size
     evaluations = B
-    moved, slope = room.scratch, room.new
-    for c in range(room.y.size):
-        moved[c] = room.y[c]
+    moved, slope = space.scratch, space.new
+    for c in range(space.y.size):
+        moved[c] = space.y[c]
     for c in range(S):
-        if _mixed(work, room, moved, c):
-            rhs(alpha, moved, runs.sizes, room.parameters, slope)
+        if _mixed(work, space, moved, c):
+            rhs(alpha, moved, runs.sizes, space.parameters, slope)
             evaluations += 1
-        _fill_block(work, room, moved, slope, c)
-    _fill_differences(work, room)
+        _fill_block(work, space, moved, slope, c)
+    _fill_differences(work, space)
     for c in range(B):
         if c < G:
             moved[int(work.alone[c])] += work.sums_real[c, 0]
         else:
-            _moved_sum(work, room, moved, c - G)
-        rhs(alpha, moved, runs.sizes, room.parameters, slope)
-        _fill_border(work, room, moved, slope, c)
+            _moved_sum(work, space, moved, c - G)
+        rhs(alpha, moved, runs.sizes, space.parameters, slope)
+        _fill_border(work, space, moved, slope, c)
     return evaluations
 
 
 @hidden_part
-def _mixed(work, room, moved, row):  # type: ignore[no-untyped-def]
+def _mixed(work, space, moved, row):  # type: ignore[no-untyped-def]
     """Change a number of all modes so that its sums stay; tell whether that is possible."""
     L, begin = work.unsummed.shape[1], int(work.rows[row])
     largest, changed = _SMALLEST, 0.0
     for k in range(L):
-        largest = max(largest, abs(room.y[begin + k]))
+        largest = max(largest, abs(space.y[begin + k]))
     for k in range(L):
         change = work.unsummed[row, k]
-        moved[begin + k] = room.y[begin + k] + largest * change
+        moved[begin + k] = space.y[begin + k] + largest * change
         changed += abs(change)
     return changed > 0.0
 
 
 @hidden_part
-def _fill_block(work, room, moved, slope, column):  # type: ignore[no-untyped-def]
+def _fill_block(work, space, moved, slope, column):  # type: ignore[no-untyped-def]
     """Fill a column of all blocks, and undo the change; nothing was changed: zeros."""
     S, L = work.unsummed.shape
     begin = int(work.rows[column])
     for row in range(S):
         at = int(work.rows[row])
         for k in range(L):
-            change = moved[begin + k] - room.y[begin + k]
+            change = moved[begin + k] - space.y[begin + k]
             quotient = 0.0
             if change != 0.0:
-                quotient = (slope[at + k] - room.stages[at + k]) / change
+                quotient = (slope[at + k] - space.stages[at + k]) / change
             work.blocks[row, column, k] = quotient
     for k in range(L):
-        moved[begin + k] = room.y[begin + k]
+        moved[begin + k] = space.y[begin + k]
 
 
 @hidden_part
-def _fill_differences(work, room):  # type: ignore[no-untyped-def]
+def _fill_differences(work, space):  # type: ignore[no-untyped-def]
     """Fill ``sums_real`` with the changes of numbers alone and of sums: larger lengths and smaller
     angles.
     """
@@ -92,11 +92,11 @@ def _fill_differences(work, room):  # type: ignore[no-untyped-def]
     for c in range(work.border.shape[1]):
         value = 0.0
         if c < G:
-            value = room.y[int(work.alone[c])]
+            value = space.y[int(work.alone[c])]
         else:
             begin = int(work.rows[int(work.summed[c - G])])
             for k in range(work.weights.shape[1]):
-                value += work.weights[c - G, k] * room.y[begin + k]
+                value += work.weights[c - G, k] * space.y[begin + k]
         values[c, 0] = value
         largest = max(largest, abs(value))
     for c in range(work.border.shape[1]):
@@ -107,7 +107,7 @@ def _fill_differences(work, room):  # type: ignore[no-untyped-def]
 
 
 @hidden_part
-def _moved_sum(work, room, moved, number):  # type: ignore[no-untyped-def]
+def _moved_sum(work, space, moved, number):  # type: ignore[no-untyped-def]
     """Change a number of the modes by what changes one of its sums by the size that is wanted."""
     begin = int(work.rows[int(work.summed[number])])
     change = work.sums_real[work.alone.size + number, 0]
@@ -116,7 +116,7 @@ def _moved_sum(work, room, moved, number):  # type: ignore[no-untyped-def]
 
 
 @hidden_part
-def _fill_border(work, room, moved, slope, column):  # type: ignore[no-untyped-def]
+def _fill_border(work, space, moved, slope, column):  # type: ignore[no-untyped-def]
     """Fill a column of border and corner, and undo the change."""
     S, L, G = work.border.shape[0], work.border.shape[2], work.alone.size
     number, row, count = column - G, 0, 1
@@ -124,21 +124,21 @@ def _fill_border(work, room, moved, slope, column):  # type: ignore[no-untyped-d
     if column >= G:
         row, count = int(work.summed[number]), L
         at = int(work.rows[row])
-    total = moved[at] - room.y[at]
+    total = moved[at] - space.y[at]
     if column >= G:
         total = 0.0
         for k in range(L):
-            total += work.weights[number, k] * (moved[at + k] - room.y[at + k])
+            total += work.weights[number, k] * (moved[at + k] - space.y[at + k])
     inverse = 1.0 / total if total != 0.0 else 0.0
     for a in range(S):
         begin = int(work.rows[a])
         for k in range(L):
-            apart = slope[begin + k] - room.stages[begin + k]
+            apart = slope[begin + k] - space.stages[begin + k]
             if column >= G:
-                apart -= work.blocks[a, row, k] * (moved[at + k] - room.y[at + k])
+                apart -= work.blocks[a, row, k] * (moved[at + k] - space.y[at + k])
             work.border[a, column, k] = apart * inverse
     for a in range(G):
         place = int(work.alone[a])
-        work.corner[a, column] = (slope[place] - room.stages[place]) * inverse
+        work.corner[a, column] = (slope[place] - space.stages[place]) * inverse
     for k in range(count):
-        moved[at + k] = room.y[at + k]
+        moved[at + k] = space.y[at + k]

@@ -37,7 +37,7 @@ from symderiv.integrate.steppers.implicit_work import (
     PREDICTS_LENGTH,
     work_of,
 )
-from symderiv.integrate.steppers.walk import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
+from symderiv.integrate.steppers.memory import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
 
 _NODES, _ERROR = table.NODES, table.ERROR
 _REAL, _IMAGINARY = table.REAL, table.IMAGINARY
@@ -61,116 +61,116 @@ _HALVES = (2.0 * table.CONTROL.safety) ** (1.0 / table.CONTROL.retry)
 
 
 @hidden_part
-def keep_length(walk, head):  # type: ignore[no-untyped-def]
+def keep_length(status, head):  # type: ignore[no-untyped-def]
     """Keep the length of the step of before, if the next one would not be much longer."""
     before = head[ELIMINATED]
-    if head[JACOBIAN] > 0.0 and before <= walk.step <= _FURTHER * before:
-        walk.step = before
+    if head[JACOBIAN] > 0.0 and before <= status.step <= _FURTHER * before:
+        status.step = before
 
 
 @hidden_part
-def implicit_step(rhs, runs, room, size, ordinary, numbers):  # type: ignore[no-untyped-def]
+def implicit_step(rhs, runs, space, size, ordinary, numbers):  # type: ignore[no-untyped-def]
     """Step as :func:`~symderiv.integrate.steppers.explicit_steps.explicit_step`, of one run.
 
     Args:
         rhs: of one run.
-        runs: see :class:`~symderiv.integrate.steppers.walk.Runs`; its sizes are used.
-        room: see :class:`~symderiv.integrate.steppers.stepper.Room`.
+        runs: see :class:`~symderiv.integrate.steppers.memory.Runs`; its sizes are used.
+        space: see :class:`~symderiv.integrate.steppers.stepper.Workspace`.
         size: numbers of a state.
         ordinary: not zero if the step goes on from the last one.
         numbers: ``Memory.implicit``.
     """
     work = work_of(numbers, size)
-    head, start, length = work.head, room.start[0], room.length[0]
-    tolerance = _fill_scale(work, room, size)
-    evaluations, solved = _solve(rhs, work, runs, room, size, ordinary, tolerance)
+    head, start, length = work.head, space.start[0], space.length[0]
+    tolerance = _fill_scale(work, space, size)
+    evaluations, solved = _solve(rhs, work, runs, space, size, ordinary, tolerance)
     if not solved and ordinary == 0:
-        evaluations += _in_parts(rhs, work, runs, room, size, tolerance)
-    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
+        evaluations += _in_parts(rhs, work, runs, space, size, tolerance)
+    stages = view(space.stages, (_COUNT + 1) * size, (_COUNT, size))
     missing = 0.0
     for c in range(size):
-        room.new[c] = room.y[c] + stages[_COUNT - 1, c]
-        missing += 0.0 if abs(room.new[c]) <= _LARGEST else 1.0
-    room.error[0] = math.nan if missing > 0.0 else _HALVES
+        space.new[c] = space.y[c] + stages[_COUNT - 1, c]
+        missing += 0.0 if abs(space.new[c]) <= _LARGEST else 1.0
+    space.error[0] = math.nan if missing > 0.0 else _HALVES
     if solved and ordinary != 0:
-        _fill_error(rhs, work, runs, room, size)
+        _fill_error(rhs, work, runs, space, size)
         evaluations += 1
-        if room.error[0] <= 1.0:
+        if space.error[0] <= 1.0:
             _keep_stages(work, stages, start, length)
     if head[CONVERGENCE] > _FAST and ordinary != 0:
         head[JACOBIAN] = 0.0
-    rhs(start + length, room.new, runs.sizes, room.parameters, room.slope)
+    rhs(start + length, space.new, runs.sizes, space.parameters, space.slope)
     return evaluations, 1
 
 
 @hidden_part
-def _solve(rhs, work, runs, room, size, ordinary, tolerance):  # type: ignore[no-untyped-def]
+def _solve(rhs, work, runs, space, size, ordinary, tolerance):  # type: ignore[no-untyped-def]
     """Solve for the stages, if need be with a Jacobian of this time; return the evaluations, and
     whether iterations converged.
     """
-    head, start, length = work.head, room.start[0], room.length[0]
+    head, start, length = work.head, space.start[0], space.length[0]
     evaluations, solved = 0, False
     for attempt in range(2):
         # a Jacobian of this very time cannot be improved
         if solved or (attempt > 0 and head[JACOBIAN] == start + 1.0):
             break
         if head[JACOBIAN] == 0.0 or attempt > 0:
-            evaluations += fill_jacobian(rhs, work, runs, room, start)
+            evaluations += fill_jacobian(rhs, work, runs, space, start)
             head[JACOBIAN], head[ELIMINATED] = start + 1.0, 0.0
         if head[ELIMINATED] != length:
             for system in range(_SYSTEMS):
                 eliminate_all(work, system, _REAL[system] / length, _IMAGINARY[system] / length)
             head[ELIMINATED] = length
-        _predict(work, room, size, ordinary != 0 and attempt == 0)
-        iterations, solved = _iterate(rhs, work, runs, room, size, tolerance)
+        _predict(work, space, size, ordinary != 0 and attempt == 0)
+        iterations, solved = _iterate(rhs, work, runs, space, size, tolerance)
         evaluations += _COUNT * iterations
     return evaluations, solved
 
 
 @hidden_part
-def _in_parts(rhs, work, runs, room, size, tolerance):  # type: ignore[no-untyped-def]
+def _in_parts(rhs, work, runs, space, size, tolerance):  # type: ignore[no-untyped-def]
     """Go the length of a step in halves, quarters, ... until iterations converge in all of them.
 
     An ordinary step that does not converge is made shorter, but this one has to end at a result. If
     the smallest parts do not converge, the result is not a number. The state is left where the last
     part begins, with its stages. Returns the evaluations.
     """
-    start, length, evaluations = room.start[0], room.length[0], 0
-    slope = view(room.stages, 0, (size,))
-    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
+    start, length, evaluations = space.start[0], space.length[0], 0
+    slope = view(space.stages, 0, (size,))
+    stages = view(space.stages, (_COUNT + 1) * size, (_COUNT, size))
     for c in range(size):
-        room.scratch[c] = room.y[c]
+        space.scratch[c] = space.y[c]
     parts, solved = 1, False
     for _ in range(_MOST_HALVINGS):
         if solved:
             break
         parts, solved = 2 * parts, True
-        room.length[0] = length / parts
+        space.length[0] = length / parts
         for c in range(size):
-            room.y[c] = room.scratch[c]
+            space.y[c] = space.scratch[c]
         for part in range(parts):
             if not solved:
                 break
             for c in range(size):
-                room.y[c] += stages[_COUNT - 1, c] if part > 0 else 0.0
-            room.start[0] = start + part * room.length[0]
-            rhs(room.start[0], room.y, runs.sizes, room.parameters, slope)
-            more, solved = _solve(rhs, work, runs, room, size, 0, tolerance)
+                space.y[c] += stages[_COUNT - 1, c] if part > 0 else 0.0
+            space.start[0] = start + part * space.length[0]
+            rhs(space.start[0], space.y, runs.sizes, space.parameters, slope)
+            more, solved = _solve(rhs, work, runs, space, size, 0, tolerance)
             evaluations += more + 1
     for c in range(size):
         stages[_COUNT - 1, c] += 0.0 if solved else math.nan
-    room.start[0], room.length[0], work.head[JACOBIAN] = start, length, 0.0
+    space.start[0], space.length[0], work.head[JACOBIAN] = start, length, 0.0
     return evaluations
 
 
 @hidden_part
-def _fill_scale(work, room, size):  # type: ignore[no-untyped-def]
+def _fill_scale(work, space, size):  # type: ignore[no-untyped-def]
     """Fill what errors are compared with; return the largest error of iterations in it.
 
     What rounding leaves of a number goes with the largest of its kind: all modes of one overlap, or
     all numbers alone of one field.
     """
-    relative, absolute = room.limits[0], room.limits[1]
+    relative, absolute = space.limits[0], space.limits[1]
     estimated = _PART * relative**_POWER
     allowed = max(10.0 * _ROUNDING / estimated, min(0.03, relative / estimated))
     least = 5.0 * _ROUNDING / allowed
@@ -183,24 +183,24 @@ def _fill_scale(work, room, size):  # type: ignore[no-untyped-def]
         for k in range(count):
             if kind < S or work.fields[k] == work.fields[kind - S]:
                 place = int(work.rows[kind]) + k if kind < S else int(work.alone[k])
-                largest = max(largest, abs(room.y[place]))
+                largest = max(largest, abs(space.y[place]))
         for k in range(count):
             if kind < S or k == kind - S:
                 place = int(work.rows[kind]) + k if kind < S else int(work.alone[k])
-                scale = estimated_absolute + estimated * abs(room.y[place]) + least * largest
+                scale = estimated_absolute + estimated * abs(space.y[place]) + least * largest
                 work.scale[place] = max(scale, 1e-300)
     return allowed
 
 
 @hidden_part
-def _predict(work, room, size, follows):  # type: ignore[no-untyped-def]
+def _predict(work, space, size, follows):  # type: ignore[no-untyped-def]
     """Fill the stages that iterations begin with: from the last step, or along the slope."""
-    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
-    start, length = room.start[0], room.length[0]
+    stages = view(space.stages, (_COUNT + 1) * size, (_COUNT, size))
+    start, length = space.start[0], space.length[0]
     before, begun = work.head[PREDICTS_LENGTH], work.head[PREDICTS_FROM]
     for j in range(_COUNT):
         for c in range(size):
-            stages[j, c] = _NODES[j] * length * room.stages[c]
+            stages[j, c] = _NODES[j] * length * space.stages[c]
         if not (follows and before > 0.0 and begun + before == start):
             continue
         # the polynomial through the stages of that step, and its beginning
@@ -226,17 +226,17 @@ def _keep_stages(work, stages, start, length):  # type: ignore[no-untyped-def]
 
 
 @hidden_part
-def _iterate(rhs, work, runs, room, size, allowed):  # type: ignore[no-untyped-def]
+def _iterate(rhs, work, runs, space, size, allowed):  # type: ignore[no-untyped-def]
     """Make Newton's iterations; return how many, and whether they converged."""
-    slopes = view(room.stages, size, (_COUNT, size))
-    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
-    start, length, head = room.start[0], room.length[0], work.head
+    slopes = view(space.stages, size, (_COUNT, size))
+    stages = view(space.stages, (_COUNT + 1) * size, (_COUNT, size))
+    start, length, head = space.start[0], space.length[0], work.head
     before, ratio, rate = 0.0, 1.0, 0.0
     for iteration in range(_ITERATIONS):
         for j in range(_COUNT):
             for c in range(size):
-                room.new[c] = room.y[c] + stages[j, c]
-            rhs(start + _NODES[j] * length, room.new, runs.sizes, room.parameters, slopes[j])
+                space.new[c] = space.y[c] + stages[j, c]
+            rhs(start + _NODES[j] * length, space.new, runs.sizes, space.parameters, slopes[j])
         for system in range(_SYSTEMS):
             _fill_residual(work, system, slopes, stages, length)
             solve_all(work, system)
@@ -292,30 +292,30 @@ def _changed(work, stages):  # type: ignore[no-untyped-def]
 
 
 @hidden_part
-def _fill_error(rhs, work, runs, room, size):  # type: ignore[no-untyped-def]
+def _fill_error(rhs, work, runs, space, size):  # type: ignore[no-untyped-def]
     """Fill the estimated error of the step, in the tolerance.
 
     Where it is too large it is found again from the slope at the state that it would change y to,
     which takes fast modes out of it.
     """
-    stages = view(room.stages, (_COUNT + 1) * size, (_COUNT, size))
-    slope, moved = room.stages, room.scratch
+    stages = view(space.stages, (_COUNT + 1) * size, (_COUNT, size))
+    slope, moved = space.stages, space.scratch
     change_r, change_i = work.change_real[0], work.change_imaginary[0]
     for again in range(2):
         for c in range(size):
             apart = 0.0
             for j in range(_COUNT):
                 apart += _ERROR[j] * stages[j, c]
-            change_r[c] = slope[c] + apart * _REAL[0] / room.length[0]
+            change_r[c] = slope[c] + apart * _REAL[0] / space.length[0]
             change_i[c] = 0.0
         solve_all(work, 0)
         total = 0.0
         for c in range(size):
             total += (change_r[c] / work.scale[c]) ** 2
-            moved[c] = room.y[c] + change_r[c]
+            moved[c] = space.y[c] + change_r[c]
         error = math.sqrt(total / size)
         if again > 0 or error <= 1.0:
             break
-        rhs(room.start[0], moved, runs.sizes, room.parameters, room.slope)
-        slope = room.slope
-    room.error[0] = error
+        rhs(space.start[0], moved, runs.sizes, space.parameters, space.slope)
+        slope = space.slope
+    space.error[0] = error

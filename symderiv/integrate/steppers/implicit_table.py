@@ -17,7 +17,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from symderiv.integrate.steppers.walk import IMPLICIT_STAGES, Control
+from symderiv.integrate.steppers.memory import IMPLICIT_STAGES, Control
 
 _ESTIMATED_ORDER = IMPLICIT_STAGES + 1.0
 
@@ -58,23 +58,23 @@ def _table(count: int) -> tuple[np.ndarray, ...]:
         method = integrals * powers**-1
         inverse = method**-1
         values, vectors = mpmath.eig(inverse)
-        kept = sorted(
+        upper = sorted(
             (c for c in range(count) if mpmath.im(values[c]) > -(mpmath.mpf(10) ** -30)),
             key=lambda c: (abs(mpmath.im(values[c])) > 1e-9, mpmath.re(values[c])),
         )
-        for c in kept:
+        for c in upper:
             largest = vectors[count - 1, c]
             for row in range(count):
                 vectors[row, c] /= largest
-        values[kept[0]] = mpmath.re(values[kept[0]])
+        values[upper[0]] = mpmath.re(values[upper[0]])
         # the columns of the conjugates follow
-        columns = [c for c in range(count) if c not in kept]
+        columns = [c for c in range(count) if c not in upper]
         for c in columns:
-            twin = min(kept, key=lambda k: abs(mpmath.conj(values[k]) - values[c]))
+            twin = min(upper, key=lambda k: abs(mpmath.conj(values[k]) - values[c]))
             for row in range(count):
                 vectors[row, c] = mpmath.conj(vectors[row, twin])
         rows = vectors**-1
-        first = 1 / values[kept[0]]
+        first = 1 / values[upper[0]]
         moments = mpmath.matrix(
             [1 / mpmath.mpf(q + 1) - (first if q == 0 else 0) for q in range(count)]
         )
@@ -82,13 +82,13 @@ def _table(count: int) -> tuple[np.ndarray, ...]:
         apart = mpmath.matrix([embedded[j] - method[count - 1, j] for j in range(count)])
         error = (apart.T * inverse).T
         back = [
-            [complex(vectors[row, c]) * (1 if c == kept[0] else 2) for c in kept]
+            [complex(vectors[row, c]) * (1 if c == upper[0] else 2) for c in upper]
             for row in range(count)
         ]
-        to = [[complex(rows[c, column]) for column in range(count)] for c in kept]
+        to = [[complex(rows[c, column]) for column in range(count)] for c in upper]
         return (
             np.array([float(node) for node in nodes]),
-            np.array([complex(values[c]) for c in kept]),
+            np.array([complex(values[c]) for c in upper]),
             np.array(to),
             np.array(back),
             np.array([float(each) for each in error]),

@@ -13,7 +13,7 @@ from symderiv_kernels.fast.runtime import view
 
 from symderiv.compiled_code.compiled import hidden_part
 from symderiv.integrate.steppers.coupled_modes import COUNTS, IMPLICIT_HEAD
-from symderiv.integrate.steppers.walk import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
+from symderiv.integrate.steppers.memory import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
 
 #: Places in the head: the time at which the Jacobian was found plus 1, or 0 without one; the length
 #: of the step for which matrices are eliminated; where the step began and ended that predicts the

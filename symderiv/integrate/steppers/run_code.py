@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from symderiv.compiled_code.linked import Linked
+from symderiv.integrate.steppers.memory import EXPLICIT, IMPLICIT
 from symderiv.integrate.steppers.stepper_sources import stepper_digest
-from symderiv.integrate.steppers.walk import EXPLICIT, IMPLICIT
 
 
 class LinkedStepper(Linked):

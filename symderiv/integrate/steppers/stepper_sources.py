@@ -13,7 +13,7 @@ _ENGINE = _STEPPING.parents[1]
 _KERNELS = Path(str(symderiv_kernels.layout.__file__)).parent
 #: All that the stepper is compiled from, beside what a solver module brings.
 SOURCES = (
-    *(_STEPPING / f"{name}.py" for name in ("stepper", "walk", "one_or_eight", "between_steps")),
+    *(_STEPPING / f"{name}.py" for name in ("stepper", "memory", "one_or_eight", "between_steps")),
     *(_STEPPING / f"{name}.py" for name in ("cone", "explicit_steps", "dop853_table")),
     *(_STEPPING / f"implicit_{name}.py" for name in ("table", "work", "jacobian", "systems")),
     *(_STEPPING / f"{name}.py" for name in ("implicit_steps", "coupled_modes")),

@@ -30,20 +30,20 @@ _IMPLICIT_STEPS, _IMPLICIT_PAYS = 100.0, 1.5
 _SYSTEM = 0.002
 
 
-def due(walk: Any, end: float) -> bool:
+def due(status: Any, end: float) -> bool:
     """Return whether to look for stiffness now; sets when to look again.
 
     Args:
-        walk: a record of :data:`~symderiv.integrate.steppers.walk.WALK`.
+        status: a record of :data:`~symderiv.integrate.steppers.memory.STATUS`.
         end: the end of the run.
     """
-    taken = int(walk["accepted"] + walk["rejected"])
-    walk["decide"] = taken + _BETWEEN
-    return taken > 0 and end - walk["alpha"] > _REST * walk["step"]
+    taken = int(status["accepted"] + status["rejected"])
+    status["decide"] = taken + _BETWEEN
+    return taken > 0 and end - status["alpha"] > _REST * status["step"]
 
 
 def limited(
-    walk: Any,
+    status: Any,
     y: np.ndarray,
     slope: np.ndarray,
     rhs: Callable[[float, np.ndarray, np.ndarray], None],
@@ -51,7 +51,7 @@ def limited(
     """Return whether stability may limit the explicit steps, by a power iteration on differences.
 
     Args:
-        walk: see :func:`due`.
+        status: see :func:`due`.
         y, slope: where the run is.
         rhs: the right-hand side, a function of time, state and the slope to fill.
     """
@@ -62,20 +62,20 @@ def limited(
             if not (length > 0.0 and np.isfinite(length)):
                 return False
             part = 1e-7 * max(float(np.sqrt(y @ y)), 1e-10) / length
-            rhs(float(walk["alpha"]), y + part * direction, changed)
+            rhs(float(status["alpha"]), y + part * direction, changed)
             direction = (changed - slope) / (part * length)
             rate = float(np.sqrt(direction @ direction))
-    walk["evaluations"] += _ITERATIONS
-    return rate * float(walk["step"]) > _LIMITED
+    status["evaluations"] += _ITERATIONS
+    return rate * float(status["step"]) > _LIMITED
 
 
-def implicit_pays(walk: Any, asked: np.ndarray, modes: CoupledModes, tolerance: float) -> bool:
+def implicit_pays(status: Any, asked: np.ndarray, modes: CoupledModes, tolerance: float) -> bool:
     """Return whether implicit steps to the end are likely to be faster than explicit ones.
 
     By rough costs in microseconds of an evaluation and of the linear systems.
 
     Args:
-        walk: see :func:`due`.
+        status: see :func:`due`.
         asked: times of results.
         modes: how the state is coupled.
         tolerance: of the steps.
@@ -84,7 +84,7 @@ def implicit_pays(walk: Any, asked: np.ndarray, modes: CoupledModes, tolerance: 
     evaluation = 1.0 + 0.004 * modes.size
     systems = L * (0.042 * S**2 + 0.001 * S**3) + _SYSTEM * (G + C) ** 3
     step = _IMPLICIT_EVALUATIONS * evaluation + systems
-    results = int(np.count_nonzero(asked > walk["alpha"]))
+    results = int(np.count_nonzero(asked > status["alpha"]))
     steps = _IMPLICIT_STEPS * (1e-8 / tolerance) ** 0.1 + results
-    rest = (float(asked[-1]) - float(walk["alpha"])) / float(walk["step"])
+    rest = (float(asked[-1]) - float(status["alpha"])) / float(status["step"])
     return bool(rest * _EXPLICIT_EVALUATIONS * evaluation > _IMPLICIT_PAYS * steps * step)

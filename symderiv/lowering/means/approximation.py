@@ -168,11 +168,11 @@ def _noise_rule(tables: Tables) -> tuple[float, ...]:
     signs = all(len({weight > 0 for weight in each.weights}) == 1 for each in both)
     if student.square is None or not signs or any(each.form.rest.has(X) for each in both):
         return ()
-    room = -(-max(each.terms for each in both) // 8) * 8
+    space = -(-max(each.terms for each in both) // 8) * 8
     columns = [column for each in both for column in (each.weights, each.scales)]
-    padded = [(0.0,) * (room - len(column)) + column for column in columns]
+    padded = [(0.0,) * (space - len(column)) + column for column in columns]
     remainder = _REMAINDER * max(each.derivative_error for each in both)
-    head = float(room), float(student.square.terms), remainder
+    head = float(space), float(student.square.terms), remainder
     rests = (float(each.form.rest) for each in both)
     return (*head, *rests, *sum(padded, ()), *student.square.weights, *student.square.scales)
 

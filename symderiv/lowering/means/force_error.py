@@ -117,7 +117,9 @@ def places(flips: bool, noisy: bool) -> Iterator[ForcePlace]:
         yield ForcePlace(most[0], 0.7, most[0], most[1], most[1], 0.5, 0.0)
 
 
-def found(trial: ForceTrial, rule: ForceSteps, enough: float, flags: Mapping[str, Any]) -> float:
+def largest_deviation(
+    trial: ForceTrial, rule: ForceSteps, enough: float, flags: Mapping[str, Any]
+) -> float:
     """Return the largest deviation from a much finer rule; stop once above ``enough``."""
     reference = finer(rule)
 

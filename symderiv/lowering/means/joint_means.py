@@ -166,11 +166,11 @@ class Joint:
             NotYetError: One of them contains a delta function.
         """
         pairs = ((self.fields[a], self.fields[b]) for a, b in upper_triangle(self.size))
-        found = [sp.diff(self.function, a, b) / (1 + (a == b)) for a, b in pairs]
-        found += [sp.diff(self.function, each) for each in (*self.fields, *self.constants)]
-        if any(each.has(sp.DiracDelta, sp.Derivative, sp.Subs) for each in found):
+        derivatives = [sp.diff(self.function, a, b) / (1 + (a == b)) for a, b in pairs]
+        derivatives += [sp.diff(self.function, each) for each in (*self.fields, *self.constants)]
+        if any(each.has(sp.DiracDelta, sp.Derivative, sp.Subs) for each in derivatives):
             raise NotYetError(f"{self.function} has derivatives that are no functions")
-        return tuple(found)
+        return tuple(derivatives)
 
     @property
     def arguments(self) -> tuple[sp.Symbol, ...]:
@@ -192,21 +192,23 @@ class Joint:
         if ruled:
             arguments, template = (sp.Symbol("rule"), *arguments), f"ruled_{template}"
         what, how = f"What {name} averages.", f"Mean of {integrand} by quadrature."
-        found = [ScalarFunction(integrand, self.arguments, (), self.integrand, what, as_value=True)]
+        functions = [
+            ScalarFunction(integrand, self.arguments, (), self.integrand, what, as_value=True)
+        ]
         names = [("integrand", integrand)]
         if not ruled:
             names.append((_RULE, _rule_of(name)))
         if self.constants:
             sharp, told = f"sharpness_{name}", f"How many times sharper constants make {integrand}."
-            found.append(
+            functions.append(
                 ScalarFunction(sharp, self.constants, (), self.sharpness, told, as_value=True)
             )
             names.append(("sharpness", sharp))
         if self.gaps:
             gap = f"gap_{name}"
-            found.append(self._gap_by_number(gap, f"Zero where {integrand} is not smooth."))
+            functions.append(self._gap_by_number(gap, f"Zero where {integrand} is not smooth."))
             names += [("gap", gap), ("gap_count", str(len(self.gaps)))]
-        return *found, TemplateFunction(name, arguments, template, tuple(names), how)
+        return *functions, TemplateFunction(name, arguments, template, tuple(names), how)
 
     def _gap_by_number(self, name: str, doc: str) -> ScalarFunction:
         *before, value = self.gaps
@@ -347,18 +349,22 @@ class JointMeans:
         Raises:
             NotYetError: A derivative has no such mean.
         """
-        found = JointMeans()
-        found.names, found.error, found.rules = dict(self.names), self.error, dict(self.rules)
+        extended = JointMeans()
+        extended.names, extended.error, extended.rules = (
+            dict(self.names),
+            self.error,
+            dict(self.rules),
+        )
         functions: dict[str, Function] = {}
         for joint, name in self.names.items():
-            before = len(found.functions)
+            before = len(extended.functions)
             mean = self.functions[name]
             assert isinstance(mean, TemplateFunction)
-            slopes = tuple(found._slope(joint, mean, each) for each in joint.derivatives)
-            used = tuple(found.functions.values())[before:]
+            slopes = tuple(extended._slope(joint, mean, each) for each in joint.derivatives)
+            used = tuple(extended.functions.values())[before:]
             functions[name] = replace(mean, slopes=slopes, used=used)
-        found.functions = {**self.functions, **functions}
-        return found
+        extended.functions = {**self.functions, **functions}
+        return extended
 
     def _slope(self, joint: Joint, mean: TemplateFunction, function: sp.Expr) -> sp.Expr:
         """Return the mean of another function of the same fields and constants."""
@@ -431,8 +437,8 @@ def _rule_against(
         """Return the largest error, or the first above ``enough``; its case then comes first."""
         largest = 0.0
         for place, (case, value) in enumerate(left):
-            found = mean(joint_rule(*rule, kinked), *case)
-            error = stated_error(SAFETY * abs(found - value), 1e-14)
+            by_rule = mean(joint_rule(*rule, kinked), *case)
+            error = stated_error(SAFETY * abs(by_rule - value), 1e-14)
             if not error <= enough:
                 left.insert(0, left.pop(place))
                 return error

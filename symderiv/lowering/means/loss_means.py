@@ -271,7 +271,9 @@ class LossMeans:
         ]
 
         def error_of(rule: ForceRule, enough: float) -> float:
-            error = force_error.found(self.trial, rule, enough / SAFETY, self.fields.flags)
+            error = force_error.largest_deviation(
+                self.trial, rule, enough / SAFETY, self.fields.flags
+            )
             return stated_error(SAFETY * error, 1e-14)
 
         what = f"the loss {self.problem.loss.name!r}"

@@ -188,14 +188,14 @@ class Integrals:
             return front * shared
         if shared is not None:
             return shared
-        kept = self._kept(options)
+        branches = self._kept(options)
         if squared := self._squared(factors):
             rest = [squared, *(each for each in alone if each[0] not in squared)]
             blocks = coincidences(groups)
-            kept = [*self._kept([arrange([*rest, *each], same) for each in blocks]), *kept]
-        if len(kept) == 1:
+            branches = [*self._kept([arrange([*rest, *each], same) for each in blocks]), *branches]
+        if len(branches) == 1:
             return self._applied(general)
-        return sp.Piecewise(*((self._applied(option), _condition(option)) for option in kept))
+        return sp.Piecewise(*((self._applied(option), _condition(option)) for option in branches))
 
     def _kept(self, options: Sequence[Arrangement]) -> Sequence[Arrangement]:
         """Return all options where they differ, else only the last, which is the general one."""

@@ -172,7 +172,7 @@ def _exchangeable(
     for the next two; a pair of different factors has none.
     """
     covariance, biases = given
-    found = []
+    paired = []
     for first, second in zip(chosen[::2], chosen[1::2], strict=False):
         pairs = []
         if pattern.fields[first] == pattern.fields[second]:
@@ -181,5 +181,5 @@ def _exchangeable(
             pairs += [(covariance[first, n], covariance[second, n]) for n in others]
             if biases:
                 pairs.append((biases[first], biases[second]))
-        found.append(tuple(pairs))
-    return tuple(found)
+        paired.append(tuple(pairs))
+    return tuple(paired)

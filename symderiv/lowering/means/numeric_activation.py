@@ -332,12 +332,12 @@ def for_many(expression: sp.Expr) -> sp.Expr:
 
         return product.replace(below_one, lambda e: Decay(sp.Min(e.args[0], 0)))
 
-    found = expression.replace(lambda e: e.is_Mul and e.has(sp.Heaviside), decaying)
-    found = found.replace(sp.tanh, lambda y: Gate(*y.args) if y.func is SoftPlus else Saturation(y))
-    found = found.replace(SoftPlus, Ramp)
+    gated = expression.replace(lambda e: e.is_Mul and e.has(sp.Heaviside), decaying)
+    gated = gated.replace(sp.tanh, lambda y: Gate(*y.args) if y.func is SoftPlus else Saturation(y))
+    gated = gated.replace(SoftPlus, Ramp)
     # the nearest double as a quotient by a power of two, which costs no division
-    long = [e for e in found.atoms(sp.Rational) if e.q > _LONG]
-    return found.xreplace({e: sp.Rational(float(e)) for e in long})
+    long = [e for e in gated.atoms(sp.Rational) if e.q > _LONG]
+    return gated.xreplace({e: sp.Rational(float(e)) for e in long})
 
 
 def with_softplus(expression: sp.Expr) -> sp.Expr:

@@ -150,11 +150,11 @@ class _Begun:
     worst: float = 0.0
     place: Place | None = None
 
-    def take(self, found: Found) -> None:
+    def take(self, case: Found) -> None:
         """Update the largest error with another one."""
-        if found[0] > self.worst:
-            self.worst, *_ = found
-            self.place = found[1:]
+        if case[0] > self.worst:
+            self.worst, *_ = case
+            self.place = case[1:]
 
 
 class Search:
@@ -269,14 +269,14 @@ class Search:
         @cache
         def largest(kind: int) -> Matrix:
             values = [[abs(self.factor(kind, each + b)) for each in fields] for b in shifts]
-            found = np.asarray(np.max(values, axis=0))
+            largest = np.asarray(np.max(values, axis=0))
             if self.idle is not None:
                 # a factor that decays does so along its own field only
-                for side in (found[t.size // 2 :], found[t.size // 2 :: -1]):
+                for side in (largest[t.size // 2 :], largest[t.size // 2 :: -1]):
                     np.maximum.accumulate(side, out=side)
-            return found
+            return largest
 
-        found = []
+        folds = []
         for kinds in self.kinds:
             product = np.exp(-t * t / 2) * _CELL
             for kind in kinds:
@@ -284,8 +284,8 @@ class Search:
             product = np.nan_to_num(product, nan=0.0)
             folded = (product + product[::-1])[t.size // 2 :]
             folded[0] *= 0.5
-            found.append(folded)
-        return found
+            folds.append(folded)
+        return folds
 
     def error(self, rule: MeanRule, enough: float, sizes: tuple[int, ...] = (2, 4)) -> float:
         """Return SAFETY times the largest error found in means of 2 or 4 factors.
@@ -298,10 +298,10 @@ class Search:
         for size in sorted(sizes, reverse=True):
             begun = self._begun.setdefault((rule, size), _Begun(self._errors(rule, size)))
             while max(largest, SAFETY * begun.worst) <= enough:
-                found = next(begun.rest, None)
-                if found is None:
+                case = next(begun.rest, None)
+                if case is None:
                     break
-                begun.take(found)
+                begun.take(case)
             if begun.place is not None and not any(map(_same_as(begun.place), self._hard)):
                 self._hard.append(begun.place)
             largest = max(largest, SAFETY * begun.worst)
@@ -317,8 +317,8 @@ class Search:
         for n, (kinds, *place) in reversed([*enumerate(self._hard)]):
             if len(kinds) in sizes and largest <= enough:
                 if (rule, n) not in self._there:
-                    found = self._off(rule, kinds, *(each[None] for each in place))
-                    self._there[rule, n] = SAFETY * float(found[0])
+                    gaps = self._off(rule, kinds, *(each[None] for each in place))
+                    self._there[rule, n] = SAFETY * float(gaps[0])
                 largest = max(largest, self._there[rule, n])
         return largest
 
@@ -337,8 +337,8 @@ class Search:
                 if len(kinds) == size:
                     if kinds not in known:
                         known[kinds] = self.means(rule, kinds, tried, unbiased)
-                    found = self.means(other, kinds, tried, unbiased)
-                    if np.max(np.abs(found - known[kinds])) > most:
+                    tried_means = self.means(other, kinds, tried, unbiased)
+                    if np.max(np.abs(tried_means - known[kinds])) > most:
                         return False
             return True
 

@@ -466,15 +466,15 @@ class Quadrature:
         Raises:
             NotYetError: There are more of them than means can have.
         """
-        found = []
+        cases = []
         for place, (teacher, order) in enumerate(factors):
             of = self.teacher if teacher else self.student
             for below in range(order):
                 for jump, kink in zip(of.jumps_of(below), of.kinks, strict=True):
                     if jump != 0.0:
-                        found.append((jump, place, kink, order - 1 - below))
-        powers = [power for *_, power in found]
-        if len({place for _, place, *_ in found}) > 1 or max(powers, default=0) > (
+                        cases.append((jump, place, kink, order - 1 - below))
+        powers = [power for *_, power in cases]
+        if len({place for _, place, *_ in cases}) > 1 or max(powers, default=0) > (
             2 - len(factors) // 2
         ):
             raise NotYetError(
@@ -482,7 +482,7 @@ class Quadrature:
                 f"{self.problem.teacher.text!r}, whose slopes jump, is a derivative of a mean that "
                 "is not known"
             )
-        yield from found
+        yield from cases
 
     def _at_kink(
         self, arguments: Sequence[sp.Symbol], factors: Sequence[Kind], kink: float, power: int
@@ -624,8 +624,8 @@ class DifferentiableQuadrature(Quadrature):
         (mean,) = super().functions(pattern, arguments, name, doc)
         assert isinstance(mean, TemplateFunction)
         kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
-        found = self.derived.with_slopes(mean, kinds)
-        return [replace(found, used=tuple(map(_by_rule_of_slopes, found.used)))]
+        with_slopes = self.derived.with_slopes(mean, kinds)
+        return [replace(with_slopes, used=tuple(map(_by_rule_of_slopes, with_slopes.used)))]
 
 
 def _by_rule_of_slopes(function: Function) -> Function:

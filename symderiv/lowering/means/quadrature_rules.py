@@ -252,11 +252,11 @@ def error_of_panels(
                     kink + sign * (edge + 0.5 * length * (1.0 + t)) for t in (nodes, between)
                 )
                 values, exact = (np.array([factor(each) for each in t]) for t in (at, tried))
-                found = chebyshev.chebval(between, chebyshev.chebfit(nodes, values, 11))
+                fitted = chebyshev.chebval(between, chebyshev.chebfit(nodes, values, 11))
                 weights = np.exp(-0.5 * tried * tried / variance) / math.sqrt(
                     2 * math.pi * variance
                 )
-                largest = max(largest, length * float(np.mean(weights * np.abs(found - exact))))
+                largest = max(largest, length * float(np.mean(weights * np.abs(fitted - exact))))
     return largest
 
 

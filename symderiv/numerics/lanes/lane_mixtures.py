@@ -70,20 +70,20 @@ def mixture_noise_means(
     means_of_teachers: _Lanes,
 ) -> None:
     """Means of four factors of all pairs of students."""
-    room, fields = int(MIXTURE_RULE[0]), R.shape[0] + R.shape[1]
-    of_moments, of_powers, of_pairs = fields * (fields + 1), 3 * fields * room, fields * fields
-    memory = np.empty(8 * (of_moments + of_powers + 32 + 4 * fields + room * room + 2 * of_pairs))
+    space, fields = int(MIXTURE_RULE[0]), R.shape[0] + R.shape[1]
+    of_moments, of_powers, of_pairs = fields * (fields + 1), 3 * fields * space, fields * fields
+    memory = np.empty(8 * (of_moments + of_powers + 32 + 4 * fields + space * space + 2 * of_pairs))
     powers = of_moments
     parts = powers + of_powers
     sums = parts + 32
     arcsines = sums + 4 * fields
-    covariance = arcsines + room * room
+    covariance = arcsines + space * space
     work = (
         view(memory, 0, (fields, fields + 1)),
-        view(memory, powers, (3, fields, room)),
+        view(memory, powers, (3, fields, space)),
         view(memory, parts, (4, 8)),
         view(memory, sums, (fields, 4)),
-        view(memory, arcsines, (room * room,)),
+        view(memory, arcsines, (space * space,)),
     )
     joined = (
         view(memory, covariance, (fields, fields)),

@@ -153,33 +153,33 @@ def _breaks_along(
         row, table: The points; the last array of the table has the outputs there.
         breaks: Where the places are written, in ascending order.
     """
-    (base, slope), K, found = line, outputs[0].size, 0
+    (base, slope), K, breaks_found = line, outputs[0].size, 0
     reach = float(FORCE_LATTICE[4])
     if turn != 0.0:
-        breaks[0], found = turn, 1
+        breaks[0], breaks_found = turn, 1
     for i in range(base.size):
         kinks = STUDENT_KINKS if i < K else TEACHER_KINKS
         for k in range(kinks.size):
-            if slope[i] != 0.0 and found < breaks.size:
+            if slope[i] != 0.0 and breaks_found < breaks.size:
                 place = (kinks[k] - base[i]) / slope[i]
                 if abs(place) < reach:
-                    breaks[found] = place
-                    found += 1
+                    breaks[breaks_found] = place
+                    breaks_found += 1
     for number in range(-1 if SIGN_TARGET else 0, LOSS_KINKS):
         above = _jump_of(number, table[2][0, 0], table[2][1, 0], noise) > 0.0
         for n in range(1, count):
             before, above = above, _jump_of(number, table[2][0, n], table[2][1, n], noise) > 0.0
-            if above != before and found < breaks.size:
+            if above != before and breaks_found < breaks.size:
                 between = row[0, n - 1], row[0, n]
-                breaks[found] = _root_along(number, between, noise, line, outputs)
-                found += 1
-    for n in range(1, found):
+                breaks[breaks_found] = _root_along(number, between, noise, line, outputs)
+                breaks_found += 1
+    for n in range(1, breaks_found):
         value, m = breaks[n], n
         while m > 0 and breaks[m - 1] > value:
             breaks[m] = breaks[m - 1]
             m -= 1
         breaks[m] = value
-    return found
+    return breaks_found
 
 
 def _fine_panels(breaks: np.ndarray, count: int, longest: float, row: np.ndarray) -> int:

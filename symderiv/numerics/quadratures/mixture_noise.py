@@ -84,9 +84,9 @@ def _under_slopes(
     Returns:
         The weight of these factors.
     """
-    (i, j), (first, second), room, squares = pair, at, int(rule[0]), int(rule[1])
-    place = _MIXTURE_HEAD + 4 * room if i == j else _MIXTURE_HEAD
-    scale = rule[place + (squares if i == j else room) + first]
+    (i, j), (first, second), terms, squares = pair, at, int(rule[0]), int(rule[1])
+    place = _MIXTURE_HEAD + 4 * terms if i == j else _MIXTURE_HEAD
+    scale = rule[place + (squares if i == j else terms) + first]
     square = scale * scale
     over = _over_root(covariance[i, i] * square + (0.25 if i == j else 0.5))
     share = square * over * over
@@ -95,7 +95,7 @@ def _under_slopes(
     if i == j:
         weight = weight * scale
     else:
-        scale = rule[_MIXTURE_HEAD + room + second]
+        scale = rule[_MIXTURE_HEAD + terms + second]
         left = covariance[j, j] - share * covariance[i, j] * covariance[i, j]
         over = _over_root(left * scale * scale + 0.5)
         other = scale * scale * over * over
@@ -117,20 +117,20 @@ def _first_powers(
 
     Covariances become correlations, with their squares; ``sums`` serves as room.
     """
-    room, largest = int(rule[0]), 0.0 * moments[0, 0]
+    terms, largest = int(rule[0]), 0.0 * moments[0, 0]
     for a in range(sums.shape[0]):
-        place = _MIXTURE_HEAD if a < students else _MIXTURE_HEAD + 2 * room
+        place = _MIXTURE_HEAD if a < students else _MIXTURE_HEAD + 2 * terms
         variance = moments[a, a]
         any_left = variance > 1e-300
         over = _choice(any_left, _over_root(_choice(any_left, variance, 1.0 + 0.0 * variance)), 0.0)
         root = variance * over
-        for k in range(room):
-            scale = rule[place + room + k]
+        for k in range(terms):
+            scale = rule[place + terms + k]
             value = scale * root * _over_root(variance * scale * scale + 0.5)
             powers[0, a, k] = rule[place + k] * value
             powers[1, a, k] = value * value
             powers[2, a, k] = value
-        largest = max(largest, powers[1, a, room - 1])
+        largest = max(largest, powers[1, a, terms - 1])
         sums[a, 0] = over
         for b in range(a + 1):
             correlation = max(min(moments[a, b] * (over * sums[b, 0]), 1.0), -1.0)
@@ -203,23 +203,23 @@ def _add_arcsines(
     total: _Array,
 ) -> None:
     """Add the arcsines of all pairs of error functions to the means of all pairs of fields."""
-    room = int(rule[0])
+    terms = int(rule[0])
     for a in range(moments.shape[0]):
-        first = _MIXTURE_HEAD if a < students else _MIXTURE_HEAD + 2 * room
+        first = _MIXTURE_HEAD if a < students else _MIXTURE_HEAD + 2 * terms
         for b in range(a + 1):
-            second = _MIXTURE_HEAD if b < students else _MIXTURE_HEAD + 2 * room
-            for k in range(room):
+            second = _MIXTURE_HEAD if b < students else _MIXTURE_HEAD + 2 * terms
+            for k in range(terms):
                 part = moments[a, b] * powers[2, a, k]
-                for n in range(room):
-                    arcsines[k * room + n] = part * powers[2, b, n]
-            _to_arcsines(arcsines, room * room)
-            found = 0.0 * weight
-            for k in range(room):
+                for n in range(terms):
+                    arcsines[k * terms + n] = part * powers[2, b, n]
+            _to_arcsines(arcsines, terms * terms)
+            inner = 0.0 * weight
+            for k in range(terms):
                 along = 0.0 * weight
-                for n in range(room):
-                    along += rule[second + n] * arcsines[k * room + n]
-                found += rule[first + k] * along
-            total[a, b] += weight * found
+                for n in range(terms):
+                    along += rule[second + n] * arcsines[k * terms + n]
+                inner += rule[first + k] * along
+            total[a, b] += weight * inner
 
 
 def _mixture_sums(
@@ -241,13 +241,13 @@ def _mixture_sums(
         means: Shape (fields, fields).
     """
     moments, powers, parts, sums, arcsines = work
-    (i, j), room, squares = pair, int(rule[0]), int(rule[1])
+    (i, j), terms, squares = pair, int(rule[0]), int(rule[1])
     fields = sums.shape[0]
     for a in range(fields):
         for b in range(a + 1):
             means[a, b] = 0.0 * covariance[a, b]
-    for first in range(squares if i == j else room):
-        for second in range(1 if i == j else room):
+    for first in range(squares if i == j else terms):
+        for second in range(1 if i == j else terms):
             weight = _under_slopes(rule, covariance, pair, (first, second), moments)
             largest = _first_powers(rule, moments, students, powers, sums)
             far = largest > _SERIES_END
@@ -293,10 +293,10 @@ def _mixture_noise(
         joined: Room for the covariance of all fields, and for the means of one pair of students.
         means: The arrays of means: of students, of both, and of teachers.
     """
-    (Q, R, T), (covariance, found) = fields, joined
+    (Q, R, T), (covariance, sums) = fields, joined
     of_students, of_both, of_teachers = means
     _fill_covariance(Q, R, T, covariance)
     for i in range(R.shape[0]):
         for j in range(i + 1):
-            _mixture_sums(rule, covariance, (i, j), R.shape[0], work, found)
-            _spread(found, (i, j), of_students, of_both, of_teachers)
+            _mixture_sums(rule, covariance, (i, j), R.shape[0], work, sums)
+            _spread(sums, (i, j), of_students, of_both, of_teachers)

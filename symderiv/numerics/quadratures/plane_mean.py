@@ -644,8 +644,8 @@ def _add_left_out(
             if rests[a, b] == _LEFT_OUT:
                 left = _correlation_left(covariance, parts, a, b)
                 four = slopes[0], slopes[1], kinds[a], kinds[b]
-                found = _across(rule, four, (pair[0], pair[1], a, b), parts, left)
-                means[0, a, b], means[1, a, b], means[2, a, b] = found
+                three = _across(rule, four, (pair[0], pair[1], a, b), parts, left)
+                means[0, a, b], means[1, a, b], means[2, a, b] = three
             for n in range(3):
                 means[n, b, a] = means[n, a, b]
 

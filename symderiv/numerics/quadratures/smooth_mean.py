@@ -483,20 +483,23 @@ def _tabulated(
     values are sorted, of how many phases sums are written, one behind the other, and the number of
     points of the kernel on either side.
     """
-    stride, phases, kept, half = steps
-    columns, room = table.shape[1] // kept, (values.size - 8) // phases
+    stride, phases, stored, half = steps
+    columns, per_phase = table.shape[1] // stored, (values.size - 8) // phases
     over, along = stride % phases, stride // phases
     # eight points at a time, and few columns, because memory takes longer than sums
     sides = np.empty((2, kernel.shape[1], _COLUMNS))
-    for phase in range(kept):
-        count = (2 * size - phase) // kept + 1
+    for phase in range(stored):
+        count = (2 * size - phase) // stored + 1
         for begin in range(0, count, _COLUMNS):
             width = 8 * (((min(count - begin, _COLUMNS) + 7) // 8) & _BITS)
             one = other = (phase + half * stride) % phases
             first = second = (phase + half * stride) // phases + begin
             for k in range(kernel.shape[1]):
                 own = (0.5 if k == 0 else 1.0) if k <= half else 0.0
-                heres, theres = values[one * room + first :], values[other * room + second :]
+                heres, theres = (
+                    values[one * per_phase + first :],
+                    values[other * per_phase + second :],
+                )
                 for q in range(width):
                     here, there = heres[q], theres[q]
                     sides[0, k, q], sides[1, k, q] = own * (here + there), own * (here - there)
@@ -651,11 +654,11 @@ def _values_on(kind: int, bias: float, cell: float, middle: int) -> np.ndarray:
 
 def _by_phases(values: np.ndarray, phases: int) -> np.ndarray:
     """Return numbers sorted by index modulo ``phases``, with room for eight more behind."""
-    room = (values.size + phases - 1) // phases
-    parted = np.zeros(phases * room + 8)
+    per_phase = (values.size + phases - 1) // phases
+    parted = np.zeros(phases * per_phase + 8)
     for phase in range(phases):
         for n in range((values.size - 1 - phase) // phases + 1):
-            parted[phase * room + n] = values[phase + phases * n]
+            parted[phase * per_phase + n] = values[phase + phases * n]
     return parted
 
 
@@ -688,22 +691,24 @@ def _rows_of(
     near = most <= _NEAR * _widest(rule, rest)
     direct = lines == 1 and not near
     cell, phases, (apart, half, step) = _lattice_of(rule, rest, along, orders, (direct, near))
-    size, kept = math.ceil(most / abs(cell)) + 8, phases
+    size, stored = math.ceil(most / abs(cell)) + 8, phases
     if near:
         size = 6
     elif direct:
-        size, kept = (points - 1) // 2, 1
+        size, stored = (points - 1) // 2, 1
     kernel = _kernel(rest / cell, step, half, orders)
-    values = _values_on(kind, bias, cell, phases // kept * size + half * apart)
-    width = 2 * size // kept + 10  # room behind the last point, as eight points are read at a time
-    coefficients, table = np.empty(values.shape), np.empty((rows.shape[0], kept * width))
+    values = _values_on(kind, bias, cell, phases // stored * size + half * apart)
+    width = (
+        2 * size // stored + 10
+    )  # room behind the last point, as eight points are read at a time
+    coefficients, table = np.empty(values.shape), np.empty((rows.shape[0], stored * width))
     if not near and not direct:
         _coefficients(values, coefficients)
     for power in range(1 + squares):
         parted = _by_phases(values[power] if near or direct else coefficients[power], phases)
         part = table[:orders] if power == 0 else table[orders:]
         rows_of = kernel if power == 0 else kernel[:1]
-        _tabulated(rows_of, (apart, phases, kept, half), parted, size, part)
+        _tabulated(rows_of, (apart, phases, stored, half), parted, size, part)
     if near:
         _through_the_middle(rule, table, (part1, part2, rest, 0.0), grid, cell, rows)
     elif direct:

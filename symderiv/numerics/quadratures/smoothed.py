@@ -91,16 +91,16 @@ def _smoothed_table(
         tables[k * _TABLE + _KINK + 1] = math.inf
     for k in range(last + 1):
         table = tables[k * _TABLE : (k + 1) * _TABLE]
-        behind = 0.5 * (kinks[k + 1] - kinks[k]) if k < last else math.inf
-        far, nearest = farthest + abs(kinks[k]), min(before, behind)
+        after = 0.5 * (kinks[k + 1] - kinks[k]) if k < last else math.inf
+        far, nearest = farthest + abs(kinks[k]), min(before, after)
         if 2.0 * nearest > _EDGES[5] * width:
             _near_panels(kind, kinks[k], width, far, table)
         else:
-            around = kinks[k], -before, behind
+            around = kinks[k], -before, after
             _panels_of_parts(kind, kinks[: last + 1], around, width, far, table)
-        _far_panels(kind, (kinks[k], before, behind), width, far, scale, table)
-        table[_KINK], table[_KINK + 1] = kinks[k] - kinks[0], kinks[k] - kinks[0] + behind
-        before = behind
+        _far_panels(kind, (kinks[k], before, after), width, far, scale, table)
+        table[_KINK], table[_KINK + 1] = kinks[k] - kinks[0], kinks[k] - kinks[0] + after
+        before = after
 
 
 def _near_panels(kind: int, kink: float, width: float, farthest: float, table: np.ndarray) -> None:
@@ -165,8 +165,8 @@ def _panels_of_parts(
 
     ``around`` are the kink, and the distances on the left and right beyond which another is nearer.
     """
-    room = 12 * (_PARTS + kinks.size)
-    u, weights, places, values = np.empty(room), np.empty(room), np.empty(room), np.empty(room)
+    space = 12 * (_PARTS + kinks.size)
+    u, weights, places, values = np.empty(space), np.empty(space), np.empty(space), np.empty(space)
     count = _parts_between(kinks, around[0], width, u, weights)
     for q in range(count):
         places[q] = around[0] + width * u[q]

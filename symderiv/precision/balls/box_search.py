@@ -102,9 +102,8 @@ def roots_in_box(
         decided = volume < 0
         for n in np.flatnonzero((np.max(above - below, axis=1) < _SMALL) & (volume >= _AGAIN)):
             box = np.stack([below[n], above[n]], axis=1)
-            # a box centred at the part's middle also encloses roots at the part's edge
-            around = roots.around(box.mean(axis=1))
-            if around is not None and np.all((box[:, 0] >= around[0]) & (box[:, 1] <= around[1])):
+            around = roots.covering(box)
+            if around is not None:
                 explained.append(around)
                 points.append(np.stack(around, axis=1))
                 decided[n] = True
@@ -169,6 +168,14 @@ class _Roots:
     def __init__(self, functions: Operations) -> None:
         with working_bits(_BITS):
             self._values = functions.in_balls()
+
+    def covering(self, box: Floats) -> tuple[Floats, Floats] | None:
+        """Return a box that is proved to hold exactly one root and contains a given one, (n, 2)."""
+        # a box centred at the middle also encloses roots at the edge
+        around = self.around(box.mean(axis=1))
+        if around is None or np.any((box[:, 0] < around[0]) | (box[:, 1] > around[1])):
+            return None
+        return around
 
     def around(self, numbers: Floats) -> tuple[Floats, Floats] | None:
         """Return the largest of the tried boxes around a root in which it is proved to be the only

@@ -26,10 +26,10 @@ def enclosed_eigenvalues(matrix: arb_mat) -> list[acb]:
     imaginary part 0.
     """
     try:
-        found: list[acb] = acb_mat(matrix).eig(multiple=True)
+        balls: list[acb] = acb_mat(matrix).eig(multiple=True)
     except (ValueError, ArithmeticError):
-        found = _discs(matrix)
-    groups = _groups(found)
+        balls = _discs(matrix)
+    groups = _groups(balls)
     eigenvalues: list[acb] = []
     for group, count in groups:
         real = count == 1 and _is_real(group, [other for other, _ in groups])

@@ -141,14 +141,14 @@ def _sum(sign: float, first: Floats, second: Floats, form: Floats) -> None:
 
 
 @compiled(forceinline=True)
-def _product(first: Floats, second: Floats, form: Floats, room: Floats) -> None:
-    """Write the form of a product; ``room`` is scratch space of shape (6, w).
+def _product(first: Floats, second: Floats, form: Floats, space: Floats) -> None:
+    """Write the form of a product; ``space`` is scratch space of shape (6, w).
 
     Of the deviations u and v, uv = ((u + v)² - (u - v)²)/4 with two squares in [0, r²], which is
     narrow if u and v have the same parts; v is scaled so that both are of one size.
     """
     n, lanes = form.shape[0] - 5, form.shape[1]
-    scale, plus, minus = room[0], room[1], room[2]
+    scale, plus, minus = space[0], space[1], space[2]
     for w in range(lanes):
         u, v = first[n + 4, w], second[n + 4, w]
         scale[w] = u / v if u > _SMALL and v > _SMALL else 1.0
@@ -362,7 +362,7 @@ def _moved(low: Floats, high: Floats, places: Floats) -> float:
 @compiled()
 def _forms(
     operations: Integers, constants: Floats, ends: tuple[Floats, Floats], at: int, forms: Floats,
-    good: Floats, room: Floats,
+    good: Floats, space: Floats,
 ) -> None:  # fmt: skip
     """Write the forms of all numbers in w boxes, from number ``at`` on."""
     good[:] = 1.0
@@ -380,11 +380,11 @@ def _forms(
         elif operation == _SUBTRACT:
             _sum(-1.0, first, second, form)
         elif operation == _MULTIPLY:
-            _product(first, second, form, room)
+            _product(first, second, form, space)
         elif operation == _SQUARE:
             _square(first, form)
         else:
-            _function(operation, first, form, good, room[:5])
+            _function(operation, first, form, good, space[:5])
         _ranged(form)
 
 
@@ -401,7 +401,7 @@ def narrow(
     high: Floats,
     left: Floats,
     forms: Floats,
-    room: Floats,
+    space: Floats,
 ) -> None:
     """Narrow boxes, in place, to where all outputs may vanish.
 
@@ -411,14 +411,14 @@ def narrow(
         low, high: Bounds of B boxes, shape (B, n).
         left: The remaining shares of volumes, shape (B,): -1 where no output can vanish.
         forms: Room for s forms, shape (s, n + 5, w).
-        room: Scratch space, shape (2 n + 2 m + 16, the largest of n + 2, m and w).
+        space: Scratch space, shape (2 n + 2 m + 16, the largest of n + 2, m and w).
     """
     n, m, lanes = low.shape[1], outputs.size, forms.shape[2]
-    lane_room, good = room[:6, :lanes], room[6, :lanes]
-    rows, used = room[7 : 7 + m, : n + 2], room[7 + m : 9 + m, : max(n, m)]
-    places = room[9 + m : 9 + m + n, :2]
+    lane_space, good = space[:6, :lanes], space[6, :lanes]
+    rows, used = space[7 : 7 + m, : n + 2], space[7 + m : 9 + m, : max(n, m)]
+    places = space[9 + m : 9 + m + n, :2]
     for begin in range(0, low.shape[0], lanes):
-        _forms(operations, constants, (low, high), begin, forms, good, lane_room)
+        _forms(operations, constants, (low, high), begin, forms, good, lane_space)
         for w in range(min(lanes, low.shape[0] - begin)):
             left[begin + w] = 1.0
             if good[w] == 0.0:

@@ -44,8 +44,10 @@ def integral_parts(problem: LearningProblem, tolerance: float | None) -> list[Se
     )
 
     if not has_holes(problem):
-        found = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
-        tables, own = ({}, []) if found is None else (found.tables, [_mixtures(found)])
+        of_problem = mixtures(problem, DEFAULT_TOLERANCE if tolerance is None else tolerance)
+        tables, own = (
+            ({}, []) if of_problem is None else (of_problem.tables, [_mixtures(of_problem)])
+        )
         try:
             return [*own, *(_integral(problem, tables, *each) for each in _wanted(problem))]
         except NotYetError:
@@ -125,7 +127,7 @@ def _letter(teacher: bool) -> str:
     return r"\tilde g" if teacher else "g"
 
 
-def _mixtures(found: Mixtures) -> Section:
+def _mixtures(fitted: Mixtures) -> Section:
     """Return the section on mixtures of approximated activations, with their errors."""
     import sympy as sp
 
@@ -140,7 +142,7 @@ def _mixtures(found: Mixtures) -> Section:
             r"d\nu(s)",
         )
     ]
-    for teacher, table in found.tables.items():
+    for teacher, table in fitted.tables.items():
         letter, mixture = _letter(teacher), table.mixture
         rest = mixture.form.rest
         right = rf"\sum_{{k=1}}^{{{mixture.terms}}} w_k \operatorname{{erf}}\left(a_k x\right)"
@@ -149,7 +151,7 @@ def _mixtures(found: Mixtures) -> Section:
         steps.append(
             Step(
                 "approximation",
-                f"With {mixture.terms} terms, chosen for the tolerance {found.tolerance:g}. It is "
+                f"With {mixture.terms} terms, chosen for the tolerance {fitted.tolerance:g}. It is "
                 f"the function {sp.sstr(mixture.form.expression)} that is approximated.",
                 rf"{letter}(x) = {sp.latex(mixture.form.expression)} \approx {letter}_n(x)",
                 right,

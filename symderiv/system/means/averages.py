@@ -343,8 +343,8 @@ class Averages:
         if len(joint.constants) > MOST_CONSTANTS:
             return None
         if given is None:
-            found = self.functions.joints.mean(joint, *self.law.moments(forms))
-            return outside * found.xreplace(roots)
+            value = self.functions.joints.mean(joint, *self.law.moments(forms))
+            return outside * value.xreplace(roots)
         moments = self.law.moments([*forms, given])
         left, means, density = given_last(*moments, sp.S.Zero)
         return outside * density * self.functions.joints.mean(joint, left, means).xreplace(roots)

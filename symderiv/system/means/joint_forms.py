@@ -65,8 +65,8 @@ def directions(expression: sp.Expr, law: FieldLaw) -> tuple[list[sp.Expr], list[
     for forms in (inside, plain):
         # A form is solved for a field that has a number as its coefficient, and an overlap or a
         # scalar may be zero: fields with those are kept.
-        kept = sorted(dict.fromkeys(forms), key=lambda form: _solvable(form, chosen, law))
-        for form in kept:
+        ordered = sorted(dict.fromkeys(forms), key=lambda form: _solvable(form, chosen, law))
+        for form in ordered:
             row = [sp.diff(form, s) for s in symbols]
             if sp.Matrix([*rows, row]).rank() > len(rows):
                 chosen.append(sp.expand(form))

@@ -27,7 +27,7 @@ from symderiv.integrate.flows import flat_run
 from symderiv.integrate.flows.flat_run import FlatProblem, StepLimits, integrate_flat
 from symderiv.integrate.flows.study_flow import modes_of_layout
 from symderiv.integrate.steppers import run_code, stepper_sources
-from symderiv.integrate.steppers.walk import EXPLICIT, IMPLICIT
+from symderiv.integrate.steppers.memory import EXPLICIT, IMPLICIT
 from symderiv.precision.balls.forms import narrow
 from symderiv.problem.flat_layout import pack_parameters, pack_state, sizes_of
 from symderiv.storage.kernels import load_kernel

@@ -19,7 +19,7 @@ from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.integrate.rules.solving import flow_of, solve
 from symderiv.integrate.steppers import implicit_jacobian, implicit_work
-from symderiv.integrate.steppers.walk import IMPLICIT, STEP_UNDERFLOW
+from symderiv.integrate.steppers.memory import IMPLICIT, STEP_UNDERFLOW
 from symderiv.problem.initial import initial
 from symderiv.problem.input_models import PowerLaw, Spectrum
 from symderiv.problem.study import parse_study

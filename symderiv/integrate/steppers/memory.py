@@ -52,7 +52,7 @@ _WHOLE = (
 #: The methods by the number that a run keeps.
 KINDS: Final = (EXPLICIT, IMPLICIT)
 #: What the steps to come of a run depend on beside states and slopes.
-WALK = np.dtype([(name, np.float64) for name in _REALS] + [(name, np.int64) for name in _WHOLE])
+STATUS = np.dtype([(name, np.float64) for name in _REALS] + [(name, np.int64) for name in _WHOLE])
 
 
 class Control(NamedTuple):
@@ -100,7 +100,7 @@ class Runs(NamedTuple):
         asked: ascending times of the results, shape (A,).
         results: shape (n, A, S), filled row by row.
         last: states of the last accepted steps, shape (n, S).
-        ended: records of :data:`WALK`, shape (n,).
+        ended: records of :data:`STATUS`, shape (n,).
         sizes, places: K, M, L; where fields lie
             (:func:`symderiv.problem.flat_layout.places`).
     """
@@ -121,9 +121,9 @@ class Memory(NamedTuple):
     """All that the steps to come depend on, and room; W runs at a time.
 
     Args:
-        walks: records of :data:`WALK`, shape (W,).
-        numbers: values of the runs and room, taken apart by ``stepper.room_of``; the first are the
-            states and the slopes there (as first stage).
+        statuses: records of :data:`STATUS`, shape (W,).
+        numbers: values of the runs and scratch space, taken apart by ``stepper.workspace_of``; the
+            first are the states and the slopes there (as first stage).
         times, ends: of the last steps, their values and slopes; shapes (W, ENDS + 1) and
             (W, ENDS + 1, 2, S). End number e stands at e % ENDS, the middle of a step behind them.
         between: room for times and weights of the ends, shape (5, ENDS).
@@ -132,7 +132,7 @@ class Memory(NamedTuple):
             :mod:`symderiv.integrate.steppers.implicit_work`; empty without them.
     """
 
-    walks: np.ndarray
+    statuses: np.ndarray
     numbers: np.ndarray
     times: np.ndarray
     ends: np.ndarray
@@ -159,10 +159,10 @@ def memory_of(width: int, size: int, constants: int, fields: int) -> Memory:
     """
     whole = np.zeros(width * (VECTORS * size + constants + fields * fields + VALUES) + 8)
     first = (-whole.ctypes.data // 8) % 8
-    walks = np.zeros(width, dtype=WALK)
-    walks["run"] = walks["inside"] = walks["halved"] = -1
+    statuses = np.zeros(width, dtype=STATUS)
+    statuses["run"] = statuses["inside"] = statuses["halved"] = -1
     return Memory(
-        walks,
+        statuses,
         whole[first:],
         np.zeros((width, ENDS + 1)),
         np.zeros((width, ENDS + 1, 2, size)),
@@ -181,7 +181,7 @@ def runs_of(
 ) -> Runs:
     """Return runs that are to be made, see :class:`Runs`."""
     n, size = starts.shape
-    ended = np.zeros(n, dtype=WALK)
+    ended = np.zeros(n, dtype=STATUS)
     ended["code"] = INTERRUPTED
     return Runs(
         np.zeros(3, dtype=np.int64),
