@@ -15,7 +15,7 @@ from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.events.located_events import LocatedEvents
 from symderiv.integrate.flows.courses import Course
 from symderiv.integrate.flows.flat_run import FlatResult
-from symderiv.integrate.flows.run_errors import EXPLICIT, OWN, TIMES, WORSE_START
+from symderiv.integrate.flows.run_errors import EXPLICIT, NOT_SHOWN, TIMES, WORSE_START
 from symderiv.integrate.flows.sensitivities import Direction, VariedRun, direction_by
 from symderiv.storage.run_files import BY
 
@@ -304,7 +304,7 @@ def _time_error(
     other = SeenRun.of(worse, times, TIMES).first(condition)
     if other is None or other[1] == times[0] != seen.times[0]:
         return None
-    here, own = varied.observed(row, alpha), OWN * varied.tolerance
+    here, own = varied.observed(row, alpha), NOT_SHOWN * varied.tolerance
     changes = (varied.changes(row, each, alpha) for each in varied.around(row, _PROBES))
     moved = max(abs(condition.change(here, alpha, each, 0.0)) for each in changes)
     return EXPLICIT * abs(other[1] - alpha) + own * moved / abs(speed) + 1e-15 * alpha

@@ -35,7 +35,7 @@ EXPLICIT = 1.5
 _IMPLICIT_ROUNDING = 2.0
 # If steps are limited by stability, not by tolerances, both runs are the same. Errors are then
 # below this part of the tolerance of a step, except for a few in a thousand runs.
-OWN = 0.05
+NOT_SHOWN = 0.05
 # Bound on the error of results between steps, as a part of the tolerance of a step; in the mean
 # over entries they keep a tenth of it.
 _BETWEEN = 0.25
@@ -47,19 +47,19 @@ _IMPLICIT_UNSEEN = 1e-12
 # Change of a start that is equivalent to the rounding of all steps: some units of the last place. A
 # single random start says little about the worst one, so that it is changed by twice as much.
 _ROUNDING = 1e-14
-_ALONE = 2.0
+_START_FACTOR = 2.0
 # Rounding errors are below three quarters of the difference to a worse run, whose start is changed
 # by twice the equivalent of rounding.
 _ROUNDED = 0.75
 # A difference larger by this factor than the steps explain is due to rounding.
 _BY_ROUNDING = 200.0
 # If rounding errors are above this part of the tolerance asked for, smaller steps hardly help.
-_HOPELESS = 0.5
+_MOSTLY_ROUNDING = 0.5
 # The third run may take this part of the steps with which it and the worse run would cost as much
 # as the run: its first steps need more evaluations than others.
 _LEFT = 0.8
 # A tolerance smaller by less than this factor would give much the same run.
-_MUCH = 3.0
+_WORTH_REPEATING = 3.0
 # The largest number of repetitions with smaller tolerances.
 _REPEATS = 3
 # With check "auto" steps keep a sixtieth of the tolerance: their errors add up, and only their mean
@@ -96,7 +96,7 @@ class MeasuredRun:
 TIMES = 10.0
 
 #: The relative change of the start of a worse run.
-WORSE_START = _ALONE * _ROUNDING
+WORSE_START = _START_FACTOR * _ROUNDING
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,16 @@ class Worse:
     Attributes:
         flow: The flow from the changed start.
         tolerance: The tolerance of its steps.
-        part: The factor between the difference of the runs and the error that is stated.
-        own: The part of the tolerance that is added; 0 if both runs have the same tolerance.
+        factor: The factor between the difference of the runs and the error that is stated.
+        added: The part of the tolerance that is added; 0 if both runs have the same tolerance.
         between: The part that is added if results between steps needed shorter ones, or are missing
             in the worse run.
     """
 
     flow: Any
     tolerance: float
-    part: float
-    own: float
+    factor: float
+    added: float
     between: float
 
     @classmethod
@@ -127,20 +127,20 @@ class Worse:
         larger = problem.looser(tolerance, TIMES)
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
         flow = problem.shaken(result, size, 0)
-        own = OWN * tolerance if larger > tolerance else 0.0
-        return cls(flow, larger, EXPLICIT, own, _BETWEEN * tolerance)
+        added = NOT_SHOWN * tolerance if larger > tolerance else 0.0
+        return cls(flow, larger, EXPLICIT, added, _BETWEEN * tolerance)
 
     def apart(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the difference between the worse run and a run; NaN if they cannot be compared."""
         if not _comparable(self.flow, result, coarse):
             return math.nan
-        found: float = self.flow.apart(coarse, result)
-        return found
+        largest: float = self.flow.apart(coarse, result)
+        return largest
 
     def error(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the estimated error of a run; NaN if it cannot be compared with the worse one."""
         apart = self.apart(result, filled(coarse, result))
-        return self.part * apart + self._unseen(result, coarse)
+        return self.factor * apart + self._unseen(result, coarse)
 
     def changes(self, errors: np.ndarray, others: np.ndarray) -> np.ndarray:
         """Return the relative differences of generalisation errors, as parts of what is stated.
@@ -150,7 +150,7 @@ class Worse:
                 number where the latter has no result, which says nothing.
         """
         apart: np.ndarray = relative_changes(others, errors)
-        return self.part * np.where(np.isnan(apart), 0.0, apart)
+        return self.factor * np.where(np.isnan(apart), 0.0, apart)
 
     def accuracy(
         self, result: FlatResult, coarse: FlatResult, errors: np.ndarray, others: np.ndarray
@@ -164,7 +164,7 @@ class Worse:
     def _unseen(self, result: FlatResult, coarse: FlatResult) -> float:
         """Return the part of an error that the difference of the two runs may not show."""
         hard = result.between > 0 or np.isnan(coarse.results).any()
-        return self.own + (self.between if hard else 0.0)
+        return self.added + (self.between if hard else 0.0)
 
 
 def accuracy(changes: np.ndarray, errors: np.ndarray, unseen: float) -> float:
@@ -224,7 +224,7 @@ def measured(
     missed = best.method == LOCAL_SUM or best.reached > asked
     if missed and compared and _smaller(problem, result, tolerance):
         rounding = rounding_in(problem, best, compared, progress, runs)
-        if rounding > _HOPELESS * asked:
+        if rounding > _MOSTLY_ROUNDING * asked:
             return replace(best, rounding=best.reached)
     if check != "never" and missed:
         best = repeated(problem, best, compared, tolerance, max_steps, progress, runs)
@@ -305,7 +305,7 @@ def rounding_in(
     )
     by_start, apart = problem.apart(same, other), problem.apart(ours, other)
     part = min(1.0, by_start / apart) if apart > 0.0 else 0.0
-    return worse.part * max(problem.apart(begun, coarse), part * worse.apart(result, coarse))
+    return worse.factor * max(problem.apart(begun, coarse), part * worse.apart(result, coarse))
 
 
 def repeated(
@@ -365,7 +365,7 @@ def repeated(
 def _smaller(problem: PiecewiseRun, result: FlatResult, tolerance: float) -> float | None:
     """Return the tolerance for repeating a run; None if a repetition would be much the same."""
     smaller = max(tolerance / TIMES, problem.least_tolerance(result))
-    return smaller if smaller <= tolerance / _MUCH else None
+    return smaller if smaller <= tolerance / _WORTH_REPEATING else None
 
 
 @dataclass(frozen=True)

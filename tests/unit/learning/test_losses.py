@@ -101,7 +101,7 @@ def test_losses_with_poles_come_to_the_search_for_errors_that_refuses_them():
 
     trial = SimpleNamespace(means=pole, flips=False, biases=False)
     rule = force_rule(1.0, 1.0, 1e-8, 7.0)
-    assert force_error.found(trial, rule, 1e-8, fields.flags) == math.inf
+    assert force_error.largest_deviation(trial, rule, 1e-8, fields.flags) == math.inf
 
 
 @pytest.fixture(scope="module")
