@@ -340,14 +340,16 @@ def test_a_plateau_is_left_after_a_jump(tmp_path: Path) -> None:
     assert departure_checked([str(path)]) == 1
 
 
-#: Two classes on two eigenspaces, in numbers of few bits whose mean eigenvalues are not.
-CLASSES = {"probabilities": [0.25, 0.75], "eigenvalues": [[2.0, 0.5], [0.375, 1.625]]}
+#: Eigenvalues of two classes on two eigenspaces, in numbers of few bits whose means are not.
+EIGENVALUES = [[2.0, 0.5], [0.375, 1.625]]
 WEIGHTS, OWN = [0.25, 0.75], {"JJ": [0.5, 0.75], "JB": [0.25, -0.125], "BB": [1.0, 1.5]}
 
 
-def of_classes(activation: str, **others: Any) -> tuple[sd.Problem, State]:
+def of_classes(
+    activation: str, probabilities: list[float], **others: Any
+) -> tuple[sd.Problem, State]:
     """A problem with one student and one teacher, and its start from overlaps per coordinate."""
-    mean = np.array(CLASSES["probabilities"]) @ np.array(CLASSES["eigenvalues"])
+    mean = np.array(probabilities) @ np.array(EIGENVALUES)
     JJ, JB, BB = (np.array(OWN[name])[:, None, None] for name in ("JJ", "JB", "BB"))
     rho = mean[:, None, None]
     start = State(
@@ -360,23 +362,40 @@ def of_classes(activation: str, **others: Any) -> tuple[sd.Problem, State]:
         student_weights=np.ones(1),
         teacher_weights=np.ones(1),
     )
-    inputs = sd.GaussianMixture(**CLASSES, weights=WEIGHTS, dimension=400)
+    inputs = sd.GaussianMixture(
+        probabilities=probabilities, eigenvalues=EIGENVALUES, weights=WEIGHTS, dimension=400
+    )
     problem = sd.Problem(
         activation, students=1, teachers=1, learning_rate=0.75, inputs=inputs, **others
     )
     return problem, start
 
 
-@pytest.mark.parametrize("activation", ["linear", "erf"])
+@pytest.mark.parametrize(
+    ("activation", "probabilities"),
+    [("linear", [0.25, 0.75]), ("linear", [1 / 3, 2 / 3]), ("erf", [0.25, 0.75])],
+)
 def test_balls_contain_the_solution_with_two_classes_of_inputs(
-    activation: str, tmp_path: Path
+    activation: str, probabilities: list[float], tmp_path: Path
 ) -> None:
-    """By Stein's lemma E F x_i = rho_k (J_i A + B_i C) in each class, typed by hand."""
-    problem, start = of_classes(activation)
+    """By Stein's lemma E F x_i = rho_k (J_i A + B_i C) in each class, typed by hand.
+
+    Decimals of thirds are divided by their sum, which is not one.
+    """
+    problem, start = of_classes(activation, probabilities)
     run = problem.solve(alpha=[0.25], initial=start, certify=True, radius=1e-22)
     assert run.enclosure.difference < 1e-9
-    w = [mpmath.mpf(each) for each in WEIGHTS]
-    BB, h = [mpmath.mpf(each) for each in OWN["BB"]], mpmath.mpf("0.75")
+    w, h = [mpmath.mpf(each) for each in WEIGHTS], mpmath.mpf("0.75")
+    shares = [mpmath.mpf(repr(each)) for each in probabilities]
+    shares = [each / mpmath.fsum(shares) for each in shares]
+    classes = list(zip(shares, EIGENVALUES, strict=True))
+    mean = [mpmath.fsum(p * rho[k] for p, rho in classes) for k in range(2)]
+    JJ, JB, BB = (
+        [mpmath.mpf(repr(float(x))) / each**n for x, each in zip(overlap.flat, mean, strict=True)]
+        for n, overlap in enumerate(
+            (start.student_overlap, start.cross_overlap, start.teacher_overlap)
+        )
+    )
 
     def covariances(rho: Any, state: Any) -> tuple[Any, Any, Any]:
         return tuple(
@@ -386,7 +405,7 @@ def test_balls_contain_the_solution_with_two_classes_of_inputs(
 
     def rates(_: Any, state: Any) -> list[Any]:
         found = [mpmath.mpf(0)] * 4
-        for p, rho in zip(*CLASSES.values(), strict=True):
+        for p, rho in classes:
             Q, R, T = covariances(rho, state)
             if activation == "linear":
                 A, C, square = mpmath.mpf(1), mpmath.mpf(-1), Q - 2 * R + T
@@ -401,14 +420,12 @@ def test_balls_contain_the_solution_with_two_classes_of_inputs(
         return found
 
     with mpmath.workdps(42):
-        begin = [mpmath.mpf(each) for each in (*OWN["JJ"], *OWN["JB"])]
-        state = mpmath.odefun(rates, 0, begin)(0.25)
-        mean = [mpmath.mpf(x) for x in np.array(CLASSES["probabilities"]) @ CLASSES["eigenvalues"]]
+        state = mpmath.odefun(rates, 0, [*JJ, *JB])(0.25)
         Q, R, _ = covariances(mean, state)
         assert away(run, "Q[1,1]", 0, Q) <= 1.0
         assert away(run, "R[1,1]", 0, R) <= 1.0
         error = mpmath.mpf(0)
-        for p, rho in zip(*CLASSES.values(), strict=True):
+        for p, rho in classes:
             Q, R, T = covariances(rho, state)
             own = (Q - 2 * R + T) / 2
             if activation == "erf":
