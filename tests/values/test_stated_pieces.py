@@ -92,6 +92,24 @@ def test_huber_losses_however_they_are_written(name: str) -> None:
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize("most", [True, False])
+def test_conditions_on_maxima_and_minima(most: bool) -> None:
+    """A soft threshold of max(d, 3 d), or of min(d, 3 d); once the loss was said to jump."""
+
+    def loss(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+        u = (sp.Max if most else sp.Min)(a - b, 3 * (a - b))
+        return sp.Piecewise((u - HALF, u > HALF), (0, u > -HALF), (u + HALF, True))
+
+    rising, falling = (3, 1) if most else (1, 3)
+
+    def force(d: float) -> float:
+        return rising * (d * rising > 0.5) + falling * (d * falling < -0.5)
+
+    expected = of_difference(force, (0.5 / rising, -0.5 / falling), 1)
+    found = rates(loss)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
+
+
 def test_a_bound_may_be_a_parameter() -> None:
     expected = of_difference(lambda d: float(np.clip(d, -0.7, 0.7)), (-0.7, 0.7), 1)
     found = rates(lambda a, b, bound: huber(a - b, bound), 0.7)
