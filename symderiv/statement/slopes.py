@@ -154,8 +154,13 @@ def _vanishes(term: sp.Expr, symbol: sp.Symbol) -> bool:
         if rate == 0 or rate.has(variable) or gap.has(symbol):
             continue
         left = left.subs(variable, sp.expand(variable - gap / rate))
-        # a symbolic rate appears in denominators, which expanding does not cancel
-        if _is_zero(left) or (not rate.is_number and any(map(_is_none, sp.Mul.make_args(left)))):
+        if not rate.is_number:
+            # a symbolic rate appears in denominators, which expanding does not cancel
+            left = left.replace(
+                lambda e: isinstance(e, ROUGH), lambda e: e.func(*map(sp.cancel, e.args))
+            )
+            left = sp.cancel(left)
+        if _is_zero(left):
             return True
     return False
 
@@ -174,7 +179,3 @@ def _is_zero(expression: sp.Expr) -> bool:
         if sp.expand(expression.xreplace(places)) != 0:
             return False
     return True
-
-
-def _is_none(factor: sp.Expr) -> bool:
-    return bool(factor.is_Add and sp.cancel(factor) == 0)
