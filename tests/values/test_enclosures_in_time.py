@@ -150,8 +150,10 @@ def test_balls_contain_the_solution_of_a_linear_unit(name: str, tmp_path: Path) 
     # a time, or a learning rate, that is another one in its last digits is noticed
     wrong, _ = linear_solution(integrals, mpmath.mpf(2.0) * (1 + mpmath.mpf(10) ** -22))
     assert away(run, "R[1,1]", 4, wrong) > 1.0
-    assert verified(run.certificate(), tmp_path) == 0
-    assert run.certificate()["version"] == (2 if name in ("drops", "power") else 1)
+    proof = run.certificate()
+    assert verified(proof, tmp_path) == 0
+    assert proof["version"] == (2 if name in ("drops", "power") else 1)
+    assert len(proof["names"]) == len(proof["start"])
 
 
 def test_balls_contain_typed_equations_one_piece_after_the_other(tmp_path: Path) -> None:
@@ -453,6 +455,14 @@ def test_balls_contain_runs_in_doubles_of_many_kinds() -> None:
     kinds: list[dict[str, Any]] = [
         {"inputs": two, "seed": 3},
         {"inputs": two, "seed": 3, "train_second_layer": True, "weight_decay": 0.05},
+        # only output weights move
+        {
+            "inputs": two,
+            "student_std": 0.5,
+            "learning_rate": 0.0,
+            "train_second_layer": True,
+            "second_layer_learning_rate": 0.5,
+        },
         {"schedule": DROPS, "momentum": 0.9, "learning_rate": 0.07},
         {"schedule": "1/(1+alpha)**0.6", "train_second_layer": True},
         {"schedule": {"times": [0, 0.5], "rates": [1, 0]}},
