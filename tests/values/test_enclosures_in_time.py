@@ -272,10 +272,15 @@ def test_errors_planted_in_records_with_stages_are_noticed(tmp_path: Path) -> No
         mantissa, exponent = record["stages"][1]["begin"].split("*2^")
         record["stages"][1]["begin"] = f"{2 * int(mantissa) + 1}*2^{int(exponent) - 1}"
 
+    def earlier(record: dict[str, Any]) -> None:
+        mantissa, exponent = record["stages"][1]["begin"].split("*2^")
+        record["stages"][1]["begin"] = f"{2 * int(mantissa) - 1}*2^{int(exponent) - 1}"
+
     changes = {
         **{name: each for name, each in PLANTED.items() if name != "a sign changed"},
         "a sign changed in one stage": sign,
         "a jump a little later": later,
+        "a jump a little earlier, within a step": earlier,
         "no jump": lambda r: r["stages"].pop(1),
         "stages exchanged": lambda r: r["stages"][0].update(
             operations=r["stages"][1]["operations"], rates=r["stages"][1]["rates"]
@@ -340,6 +345,9 @@ def test_a_plateau_is_left_after_a_jump(tmp_path: Path) -> None:
     wrong["stages"][1] = {**wrong["stages"][0], "begin": wrong["stages"][1]["begin"]}
     path.write_text(json.dumps(wrong))
     assert departure_checked([str(path)]) == 1
+    schedule = {"times": [0, 60], "rates": [1, 0.95]}
+    within = problem.replace(schedule=schedule).solve(certify=True, **asked)
+    assert within.enclosure.departure["passes"] is None
 
 
 #: Eigenvalues of two classes on two eigenspaces, in numbers of few bits whose means are not.
@@ -508,6 +516,29 @@ def test_systems_in_time_are_proved(rate: Any, integrals: Any, tmp_path: Path) -
             assert abs(mpmath.mpf(ball.mid) - exact) <= mpmath.mpf(ball.rad)
             assert mpmath.mpf(ball.rad) < 1e-19
     assert verified(run.certificate(), tmp_path) == 0
+
+
+def test_order_parameters_in_sines_and_cosines_are_proved(tmp_path: Path) -> None:
+    """u' = k cos(u) and c' = k sin(c), of two biases that tend to pi / 2 and to pi."""
+    P = sd.System()
+    x, w = P.inputs("x"), P.vectors("w", fixed=True)
+    u, c, eta = P.scalars("u"), P.scalars("c"), P.parameter("eta", 0.75)
+    P.descend(sp.cos(w @ x + c) - sp.sin(w @ x + u), {u: eta, c: eta})
+    start = {"w.w": 0.5, "u": 0.25, "c": 2.5}
+    run = P.solve(alpha=[0.5, 18.0], initial=start, certify=True, digits=20)
+    k = mpmath.mpf("0.75") * mpmath.exp(mpmath.mpf("-0.25"))
+    for place, time in enumerate((0.5, 18.0)):
+        exact = {
+            "u": mpmath.asin(mpmath.tanh(k * time + mpmath.atanh(mpmath.sin(0.25)))),
+            "c": 2 * mpmath.atan(mpmath.tan(mpmath.mpf("1.25")) * mpmath.exp(k * time)),
+        }
+        for name, value in exact.items():
+            ball = run.enclosures[name].ravel()[place]
+            assert abs(mpmath.mpf(ball.mid) - value) <= mpmath.mpf(ball.rad)
+    proof = run.certificate()
+    assert verified(proof, tmp_path) == 0
+    assert run.enclosure.limit is not None
+    assert departure_checked([str(tmp_path / "proof.json")]) == 0
 
 
 @pytest.mark.parametrize(
