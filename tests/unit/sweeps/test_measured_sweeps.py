@@ -31,27 +31,33 @@ def linear(**changes: Any) -> sd.Problem:
     return sd.Problem("linear", **{**given, "student_std": 0.4, "time": time, **changes})
 
 
-def truth(data: Any, eta: float, seed: int) -> tuple[float, float]:
+#: A schedule, with the integrals of it and of its square.
+SCHEDULE = "1/(1+alpha/30)"
+FALLING = (lambda a: 30 * np.log1p(a / 30), lambda a: a / (1 + a / 30))
+
+
+def truth(data: Any, eta: float, seed: int, integrals: Any = None) -> tuple[float, float]:
     """The largest errors of Q and R, as they are stated, and of the generalisation error."""
     one = data.sel(learning_rate=eta, seed=seed)
     alpha, T = one["alpha"].values, float(one["T"].values[0, 0])
     Q, R = (one[name].values[:, 0, 0] for name in ("Q", "R"))
     # d(T - R) = -eta (T - R), and twice the generalisation error decays by itself
-    right = T - (T - R[0]) * np.exp(-eta * alpha)
-    error = 0.5 * (Q[0] - 2 * R[0] + T) * np.exp(-(2 * eta - eta**2) * alpha)
+    first, second = (each(alpha) for each in integrals) if integrals else (alpha, alpha)
+    right = T - (T - R[0]) * np.exp(-eta * first)
+    error = 0.5 * (Q[0] - 2 * R[0] + T) * np.exp(eta**2 * second - 2 * eta * first)
     square = 2 * error + 2 * right - T
     apart = np.abs(Q - square) / square, np.abs(R - right) / np.sqrt(square * T)
     found = one["generalization_error"].values
     return float(np.max(apart)), float(np.max(np.abs(found - error) / found))
 
 
-def covered(data: Any) -> None:
+def covered(data: Any, integrals: Any = None) -> None:
     """Assert that all errors that runs state are at least the true ones, and not far above."""
     ratios = []
     for eta in RATES:
         for seed in SEEDS:
             one = data.sel(learning_rate=eta, seed=seed)
-            for name, true in zip(MEASURED, truth(data, eta, seed), strict=True):
+            for name, true in zip(MEASURED, truth(data, eta, seed, integrals), strict=True):
                 assert true > 1e-12
                 ratios.append(float(one[name]) / true)
     assert min(ratios) >= 1.0
@@ -82,6 +88,15 @@ def test_eight_at_a_time_state_what_single_runs_do(monkeypatch: pytest.MonkeyPat
     assert all(np.isnan(plain[name]).all() for name in MEASURED)
     # without errors there is no second run, and steps keep a tenth of the tolerance, as before
     assert (plain["rhs_evaluations"] <= data["rhs_evaluations"]).all()
+
+
+def test_runs_whose_rates_follow_a_formula_state_their_errors() -> None:
+    """They are made one by one."""
+    problem = linear(schedule=SCHEDULE)
+    covered(problem.ensemble(learning_rate=RATES, seed=SEEDS, check="auto"), FALLING)
+    plain = problem.ensemble(learning_rate=RATES, seed=SEEDS)
+    assert all(np.isnan(plain[name]).all() for name in MEASURED)
+    assert (plain["local_error_sum"] > 0).all()
 
 
 def test_points_are_measured_once_and_stay_measured(tmp_path: Path) -> None:
