@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import sympy as sp
 
+from symderiv.statement.indicators import kinks_as_steps, unnested
+
 ROUGH = (sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min)
 """Functions with kinks and jumps."""
 _JUMPS = (sp.Heaviside, sp.sign)
@@ -27,6 +29,10 @@ def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
     """
     if not any(e.has(symbol) for e in expression.atoms(*ROUGH)):
         return sp.diff(expression, symbol)
+    if any(e.args[0].has(*ROUGH) for e in expression.atoms(*_JUMPS)):
+        # delta functions of functions with kinks have other zeros, or none where a step is 0
+        straight = kinks_as_steps(expression, lambda e: e.has(symbol))
+        expression = unnested(straight, lambda e: e.has(symbol))
     expression = _idempotent(expression)
     derivative = sp.diff(expression, symbol)
     if not derivative.has(sp.DiracDelta):

@@ -110,6 +110,26 @@ def test_conditions_on_maxima_and_minima(most: bool) -> None:
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize("most", [True, False])
+def test_kinks_inside_of_kinks(most: bool) -> None:
+    """Two soft thresholds of a field, one after the other; rates were almost twice as large."""
+    first, second = sp.Rational(1, 4), sp.Rational(1, 5)
+
+    def loss(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+        size = sp.Abs(a)
+        if most:
+            size = sp.Max(0, size - first / 2) + first / 2
+        inner = sp.Piecewise((size - first, size > first), (0, True))
+        return a**2 / 4 + sp.Max(0, sp.Abs(inner) - second)
+
+    def force(d: float) -> float:
+        return d / 2 + math.copysign(float(abs(d) > 0.45), d)
+
+    expected = of_difference(force, (-0.45, 0.0, 0.45), 0)
+    found = rates(loss)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
+
+
 def test_a_bound_may_be_a_parameter() -> None:
     expected = of_difference(lambda d: float(np.clip(d, -0.7, 0.7)), (-0.7, 0.7), 1)
     found = rates(lambda a, b, bound: huber(a - b, bound), 0.7)
