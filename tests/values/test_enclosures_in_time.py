@@ -549,7 +549,7 @@ def test_order_parameters_in_sines_and_cosines_are_proved(tmp_path: Path) -> Non
         (
             {
                 "inputs": sd.GaussianMixture(
-                    dimension=4, probabilities=[0.5] * 2, eigenvalues=[[1, 1], [2, 0]]
+                    dimension=4, probabilities=[0.5] * 2, eigenvalues=[[3, 1.5], [2, 0]]
                 )
             },
             "^inputs: has a class with an eigenvalue of zero",
