@@ -349,6 +349,13 @@ def check_schedule(schedule: str | dict[str, Number | list[Number]]) -> None:
         )
 
 
+def late_formula(schedule: object) -> str | None:
+    """Return the formula in ``alpha`` of a schedule at late times; None if it is a table."""
+    if isinstance(schedule, dict) and "power" in schedule:
+        return f"(alpha/{schedule['after']!r})**(-({schedule['power']!r}))"
+    return schedule if isinstance(schedule, str) else None
+
+
 class InitialState(Table, table="initial"):
     """[initial]: drawn vectors, their mean, or a state file.
 

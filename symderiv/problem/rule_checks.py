@@ -9,7 +9,7 @@ from symderiv.formula.definitions import expanded
 from symderiv.formula.named_losses import NAMED
 from symderiv.formula.reader import read
 from symderiv.foundation.errors import FormulaError, InputError
-from symderiv.keys.study_tables import Network, Training
+from symderiv.keys.study_tables import Network, Training, late_formula
 from symderiv.problem.task_table import Task
 
 
@@ -33,8 +33,9 @@ def check_rule(network: Network, training: Training, tasks: Sequence[Task]) -> N
                 "a formula in s and t",
                 argument="training.loss",
             )
-    if isinstance(training.schedule, str):
-        _check_formula(training.schedule, ("alpha",), "training.schedule")
+    schedule = late_formula(training.schedule)
+    if schedule is not None:
+        _check_formula(schedule, ("alpha",), "training.schedule")
     tables = {"network": network, "training": training}
     for key, record in training.RECORDS.items():
         table, _, needed = record.only_with.partition(".")

@@ -16,7 +16,7 @@ import numpy as np
 
 from symderiv.formula import evaluate_scalar
 from symderiv.foundation.errors import InputError
-from symderiv.keys.study_tables import LEARNING_RATES
+from symderiv.keys.study_tables import LEARNING_RATES, late_formula
 from symderiv.problem.study import Study
 
 
@@ -137,12 +137,9 @@ def _shares(study: Study, begin: float) -> tuple[tuple[int, float], ...]:
 
 def _rate(study: Study, begin: float) -> float | str:
     schedule = study.training.schedule
-    if schedule is None:
-        return 1.0
-    if isinstance(schedule, str):
-        return schedule
-    if "times" in schedule:
+    if isinstance(schedule, dict) and "times" in schedule:
         times, rates = cast("list[list[float]]", [schedule["times"], schedule["rates"]])
         return rates[int(np.searchsorted(times, begin, side="right")) - 1]
-    power, after = cast("list[float]", [schedule["power"], schedule["after"]])
-    return 1.0 if begin < after else f"(alpha/{after!r})**(-({power!r}))"
+    late = late_formula(schedule)
+    early = isinstance(schedule, dict) and begin < cast("float", schedule["after"])
+    return 1.0 if late is None or early else late

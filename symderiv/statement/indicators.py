@@ -10,6 +10,8 @@ import sympy as sp
 
 from symderiv.foundation.errors import InputError
 
+_MOST = (sp.Abs, sp.Max, sp.Min)
+
 
 def indicator(condition: Any) -> sp.Expr:
     """Return the expression that is 1 where a condition holds and 0 elsewhere.
@@ -52,21 +54,23 @@ def indicator(condition: Any) -> sp.Expr:
 
 def _step(gap: sp.Expr, *_: sp.Expr) -> sp.Expr:
     """Return the step of a gap; that of k - |d| as H(k - d) H(k + d), whose steps are at planes if
-    d is a combination of fields.
+    d is a combination of fields, and those of maxima and minima alike.
     """
-    for modulus in gap.atoms(sp.Abs):
-        rate = gap.coeff(modulus)
-        if not (rate.is_number and rate.is_real) or (gap - rate * modulus).has(modulus):
+    for most in sorted(gap.atoms(*_MOST), key=sp.default_sort_key):
+        rate = gap.coeff(most)
+        if not (rate.is_number and rate.is_real) or (rest := gap - rate * most).has(most):
             continue
-        inside, bound = modulus.args[0], sp.expand((rate * modulus - gap) / rate)
-        within = _step(bound - inside) * _step(bound + inside)
-        return 1 - within if rate.is_positive else within
+        values = (most.args[0], -most.args[0]) if isinstance(most, sp.Abs) else most.args
+        gaps = [sp.expand(rest + rate * each) for each in values]
+        if rate.is_positive != isinstance(most, sp.Min):
+            return 1 - sp.Mul(*(_step(-each) for each in gaps))
+        return sp.Mul(*map(_step, gaps))
     return sp.Heaviside(gap)
 
 
 def without_pieces(expression: sp.Expr) -> sp.Expr:
     """Return an expression with step functions in place of ``Piecewise``, and steps and signs of
-    moduli as products of steps.
+    moduli, maxima and minima as products of steps.
     """
 
     def steps(*pieces: sp.Tuple) -> sp.Expr:
@@ -77,10 +81,10 @@ def without_pieces(expression: sp.Expr) -> sp.Expr:
         return total
 
     expression = expression.replace(sp.Piecewise, steps)
-    if any(each.has(sp.Abs) for each in expression.atoms(sp.Heaviside, sp.sign)):
+    if any(each.has(*_MOST) for each in expression.atoms(sp.Heaviside, sp.sign)):
         expression = expression.replace(sp.Heaviside, _step)
         expression = expression.replace(
-            lambda e: isinstance(e, sp.sign) and e.has(sp.Abs), lambda e: 2 * _step(e.args[0]) - 1
+            lambda e: isinstance(e, sp.sign) and e.has(*_MOST), lambda e: 2 * _step(e.args[0]) - 1
         )
     return expression
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import sympy as sp
 
+from symderiv.statement.indicators import kinks_as_steps, unnested
+
 ROUGH = (sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min)
 """Functions with kinks and jumps."""
 _JUMPS = (sp.Heaviside, sp.sign)
@@ -27,6 +29,10 @@ def slope(expression: sp.Expr, symbol: sp.Symbol) -> sp.Expr:
     """
     if not any(e.has(symbol) for e in expression.atoms(*ROUGH)):
         return sp.diff(expression, symbol)
+    if any(e.args[0].has(*ROUGH) for e in expression.atoms(*_JUMPS)):
+        # delta functions of functions with kinks have other zeros, or none where a step is 0
+        straight = kinks_as_steps(expression, lambda e: e.has(symbol))
+        expression = unnested(straight, lambda e: e.has(symbol))
     expression = _idempotent(expression)
     derivative = sp.diff(expression, symbol)
     if not derivative.has(sp.DiracDelta):
@@ -154,8 +160,13 @@ def _vanishes(term: sp.Expr, symbol: sp.Symbol) -> bool:
         if rate == 0 or rate.has(variable) or gap.has(symbol):
             continue
         left = left.subs(variable, sp.expand(variable - gap / rate))
-        # a symbolic rate appears in denominators, which expanding does not cancel
-        if _is_zero(left) or (not rate.is_number and any(map(_is_none, sp.Mul.make_args(left)))):
+        if not rate.is_number:
+            # a symbolic rate appears in denominators, which expanding does not cancel
+            left = left.replace(
+                lambda e: isinstance(e, ROUGH), lambda e: e.func(*map(sp.cancel, e.args))
+            )
+            left = sp.cancel(left)
+        if _is_zero(left):
             return True
     return False
 
@@ -174,7 +185,3 @@ def _is_zero(expression: sp.Expr) -> bool:
         if sp.expand(expression.xreplace(places)) != 0:
             return False
     return True
-
-
-def _is_none(factor: sp.Expr) -> bool:
-    return bool(factor.is_Add and sp.cancel(factor) == 0)

@@ -85,13 +85,12 @@ def test_quadrature_gives_what_closed_forms_and_mixtures_give(student, teacher, 
     m, reference = by_quadrature(student, teacher, tolerance), otherwise(student, teacher)
     c = covariances()[name]
     assert tolerance >= m.ACTIVATION_ERROR
-    ends = ["_ss", "_st"] if teacher else [""]
-    for end in ends:
+    for end in ["_ss", "_st"] if teacher else [""]:
         for pair in ([0, 1], [1, 2], [0, 3]):
             part = c[np.ix_(pair, pair)]
-            for function, found in of_two(m, part, end).items():
-                expected = getattr(reference, f"{function}{end}")(*upper(part))
-                assert found == pytest.approx(expected, abs=tolerance), (function, pair)
+            for name_of_mean, found in of_two(m, part, end).items():
+                expected = getattr(reference, name_of_mean + end)(*upper(part))
+                assert found == pytest.approx(expected, abs=tolerance), (name_of_mean, end, pair)
         expected = of_four(reference, c, end)
         kinds = (1, 1, 0, 3 if end == "_st" else 0)
         found = mean_of_four(c, kinds, student, teacher, tolerance)
@@ -99,17 +98,18 @@ def test_quadrature_gives_what_closed_forms_and_mixtures_give(student, teacher, 
 
 
 def of_two(m, c, end=""):
-    """Means of two factors of two students, or of a student and a teacher, as a module has them."""
+    """Means of two factors as the module computes them, together or one by one: of two students
+    ("_ss"), or of a student and a teacher.
+    """
     if not hasattr(m, "pair_means"):
-        return {name: getattr(m, f"{name}{end}")(*upper(c)) for name in ("i2", "i2_12", "i2_11")}
-    K = 2 if end == "_ss" else 1
-    overlaps = (c[:K, :K], c[:K, 1:], c[1:, 1:]) if K == 1 else (c, np.zeros((2, 1)), np.eye(1))
+        return {name: getattr(m, name + end)(*upper(c)) for name in ("i2", "i2_12", "i2_11")}
+    K, whose = (2, "students") if end == "_ss" else (1, "both")
     outputs = [*inspect.signature(m.pair_means).parameters][5:]
-    found = {name: np.full((K, K if name.endswith("students") else 1), np.nan) for name in outputs}
-    m.pair_means(*overlaps, np.zeros(K), np.zeros(1), *found.values())
+    shapes = {"students": (K, K), "both": (K, 1), "teachers": (1, 1)}
+    found = {name: np.full(shapes[name.rsplit("_", 1)[1]], np.nan) for name in outputs}
+    m.pair_means(c[:K, :K], c[:K, 1:], c[1:, 1:], np.zeros(K), np.zeros(1), *found.values())
     names = {"i2": "values", "i2_12": "slopes", "i2_11": "curvatures"}
-    which = "students" if K == 2 else "both"
-    return {own: found[f"{name}_of_{which}"][0, -1] for own, name in names.items()}
+    return {own: found[f"{name}_of_{whose}"][0, K - 1] for own, name in names.items()}
 
 
 @mpmath.workdps(40)

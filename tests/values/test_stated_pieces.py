@@ -92,9 +92,62 @@ def test_huber_losses_however_they_are_written(name: str) -> None:
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize("most", [True, False])
+def test_conditions_on_maxima_and_minima(most: bool) -> None:
+    """A soft threshold of max(d, 3 d), or of min(d, 3 d); once the loss was said to jump."""
+
+    def loss(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+        u = (sp.Max if most else sp.Min)(a - b, 3 * (a - b))
+        return sp.Piecewise((u - HALF, u > HALF), (0, u > -HALF), (u + HALF, True))
+
+    rising, falling = (3, 1) if most else (1, 3)
+
+    def force(d: float) -> float:
+        return rising * (d * rising > 0.5) + falling * (d * falling < -0.5)
+
+    expected = of_difference(force, (0.5 / rising, -0.5 / falling), 1)
+    found = rates(loss)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("most", [True, False])
+def test_kinks_inside_of_kinks(most: bool) -> None:
+    """Two soft thresholds of a field, one after the other; rates were almost twice as large."""
+    first, second = sp.Rational(1, 4), sp.Rational(1, 5)
+
+    def loss(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+        size = sp.Abs(a)
+        if most:
+            size = sp.Max(0, size - first / 2) + first / 2
+        inner = sp.Piecewise((size - first, size > first), (0, True))
+        return a**2 / 4 + sp.Max(0, sp.Abs(inner) - second)
+
+    def force(d: float) -> float:
+        return d / 2 + math.copysign(float(abs(d) > 0.45), d)
+
+    expected = of_difference(force, (-0.45, 0.0, 0.45), 0)
+    found = rates(loss)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
+
+
 def test_a_bound_may_be_a_parameter() -> None:
     expected = of_difference(lambda d: float(np.clip(d, -0.7, 0.7)), (-0.7, 0.7), 1)
     found = rates(lambda a, b, bound: huber(a - b, bound), 0.7)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_coefficient_may_be_a_sum_of_parameters() -> None:
+    """Kinks are where a is a quotient of parameters, which only cancelling removes."""
+    c, e, P = 0.75, 0.5, sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    d = P.parameter("c", c) * (w @ x) + P.parameter("e", e) * (w @ x) - B @ x
+    P.descend(huber(d, HALF), {w: P.parameter("eta", ETA)})
+    share = 1 / (c + e)
+    # the difference is (c + e) (a - share b)
+    expected = of_difference(
+        lambda u: (c + e) * float(np.clip((c + e) * u, -0.5, 0.5)), (-share / 2, share / 2), share
+    )
+    found = P.rates(START)
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
 
 
@@ -131,6 +184,66 @@ def test_kinks_where_two_units_agree(up: float) -> None:
     )
     expected = {"w.w": -2 * ETA * along + ETA**2 * square, "w.B": -ETA * across}
     found = rates(loss)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("most", [True, False])
+def test_kinks_that_stay_in_the_force(most: bool) -> None:
+    """Half the square of the larger or the smaller of two units, whose force has it again."""
+    erf = sd.activation("erf")
+
+    def loss(a: sp.Expr, b: sp.Expr) -> sp.Expr:
+        return (sp.Max if most else sp.Min)(2 * erf(a), 2 * erf(b)) ** 2 / 2
+
+    ratio, left = QB / QQ, math.sqrt(BB - QB**2 / QQ)
+
+    def own(a: float) -> float:
+        """The force where the student's unit is the one."""
+        return 4 * math.erf(a / math.sqrt(2)) * math.sqrt(2 / math.pi) * math.exp(-a * a / 2)
+
+    def share(a: float) -> float:
+        below = float(ndtr((a - ratio * a) / left))
+        return below if most else 1 - below
+
+    def b_there(a: float) -> float:
+        """The mean of b where the student's unit is the one, given a."""
+        gap = (a - ratio * a) / left
+        density = left * math.exp(-gap * gap / 2) / math.sqrt(2 * math.pi)
+        return ratio * a * share(a) + (-density if most else density)
+
+    along = mean(lambda a: own(a) * a * share(a), QQ, (0.0,))
+    square = mean(lambda a: own(a) ** 2 * share(a), QQ, (0.0,))
+    across = mean(lambda a: own(a) * b_there(a), QQ, (0.0,))
+    expected = {"w.w": -2 * ETA * along + ETA**2 * square, "w.B": -ETA * across}
+    found = rates(loss)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_modulus_that_stays_in_the_force() -> None:
+    """D |D| / 2 with D = erf(a) - erf(b) has the derivative |D| in D."""
+    erf = sd.activation("erf")
+    ratio, left = QB / QQ, BB - QB**2 / QQ
+
+    def given(a: float, function: Callable[[float, float], float]) -> float:
+        """The mean over b of a function of |D| and b, times the slope of the student's unit."""
+
+        def of_rest(rest: float) -> float:
+            b = ratio * a + rest
+            size = abs(math.erf(a / math.sqrt(2)) - math.erf(b / math.sqrt(2)))
+            return function(size * math.sqrt(2 / math.pi) * math.exp(-a * a / 2), b)
+
+        return mean(of_rest, left, (a - ratio * a,))
+
+    along, square, across = (
+        mean(lambda a, f=f: given(a, lambda force, b: f(a, b, force)), QQ, (0.0,))  # type: ignore[misc]
+        for f in (
+            lambda a, _, force: a * force,
+            lambda *x: x[2] ** 2,
+            lambda _, b, force: b * force,
+        )
+    )
+    expected = {"w.w": -2 * ETA * along + ETA**2 * square, "w.B": -ETA * across}
+    found = rates(lambda a, b: (erf(a) - erf(b)) * sp.Abs(erf(a) - erf(b)) / 2)
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-8)
 
 

@@ -150,7 +150,7 @@ class Worse:
                 number where the latter has no result, which says nothing.
         """
         apart: np.ndarray = relative_changes(others, errors)
-        return self.factor * np.where(np.isnan(apart), 0.0, apart)
+        return self.factor * apart
 
     def accuracy(
         self, result: FlatResult, coarse: FlatResult, errors: np.ndarray, others: np.ndarray

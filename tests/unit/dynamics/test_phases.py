@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import symderiv as sd
+from symderiv.foundation.errors import FormulaError
 from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.combined import mixed
 from symderiv.integrate.flows.components import inputs_of_tasks
@@ -66,6 +67,13 @@ def test_times_are_cut_where_something_jumps() -> None:
     assert [(phase.begin, phase.end) for phase in found] == [(0.0, 1.5), (1.5, 3.0), (3.0, 4.0)]
     assert [phase.shares for phase in found] == [((1, 1.0),)] * 2 + [((0, 0.25), (1, 0.75))]
     assert [phase.rate for phase in found] == [1.0, *["(alpha/1.5)**(-(0.5))"] * 2]
+
+
+def test_a_power_that_formulas_do_not_have_is_refused_where_it_is_stated() -> None:
+    """Once only a run refused it, without the name of the key."""
+    for power in (1 / 3, 700.0):
+        with pytest.raises(FormulaError, match=r"^schedule: the exponent of"):
+            sd.Problem("linear", **BASE, schedule={"power": power, "after": 0.5})
 
 
 def test_inputs_of_a_task_are_those_of_vectors_that_stay() -> None:

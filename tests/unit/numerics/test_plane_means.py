@@ -260,6 +260,8 @@ def test_sectors_give_the_means_of_signs_and_of_moduli(
         values[:] = factors[kind](x)
 
     monkeypatch.setattr(polar, "quadrature_factors", many, raising=False)
+    # what is read was written before
+    monkeypatch.setattr(np, "empty", lambda shape: np.full(shape, np.nan))
     both = math.sqrt(c11 * c22)
     rho = c12 / both
     signs = 2 / math.pi * math.asin(rho)
@@ -268,6 +270,49 @@ def test_sectors_give_the_means_of_signs_and_of_moduli(
         rule = np.r_[SECTORS[:-1], radii]
         found = polar._polar_mean_of_2(rule, (kind, kind), (c11, c12, c22), (0.0, 0.0))
         assert found == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("sides", [18.0, 12.0])
+def test_all_pairs_of_a_student_with_a_kink_and_a_teacher_that_jumps(
+    sides: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """g = max(0, x) and h = sign(y) + 2 max(0, y): means are angles, those with deltas widths."""
+
+    def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+        ramp = np.maximum(x, 0.0) + (np.sign(x) + np.maximum(x, 0.0) if kind == 3 else 0.0)
+        values[:] = np.heaviside(x, 0.5) if kind == 1 else 0.0 if kind == 2 else ramp
+
+    def all_of(owner: int, x: np.ndarray, values: np.ndarray) -> None:
+        values[:2] = np.maximum(x, 0.0), np.heaviside(x, 0.5)
+        values[:2] *= 1 + owner
+        values[0] += owner * np.sign(x)
+
+    one = np.ones(1)
+    numbers = {"STUDENT_KINKS": 0 * one, "STUDENT_SLOPE_JUMPS": one}
+    numbers |= {"TEACHER_KINKS": 0 * one, "TEACHER_JUMPS": 2 * one}
+    numbers["QUADRATURE_PAIR_RULE"] = np.r_[SECTORS[:7], sides, SECTORS[8:]]
+    functions = {"quadrature_factors": many, "quadrature_values_and_slopes": all_of}
+    for name, each in (numbers | functions).items():
+        monkeypatch.setattr(polar, name, each, raising=False)
+    K, M, loads = 2, 3, np.random.default_rng(8).normal(size=(5, 6))
+    loads[4] = -0.7 * loads[0]  # a teacher's field that is a student's
+    c = loads @ loads.T
+    students, both = ([np.full((K, n), np.nan) for _ in range(3)] for n in (K, M))
+    arrays = (each for pair in zip(students, both, strict=True) for each in pair)
+    polar.polar_pair_means(c[:K, :K], c[:K, K:], c[K:, K:], np.zeros(K), np.zeros(M), *arrays)
+    for i in range(K):
+        for j in range(K + M):
+            si, sj = math.sqrt(c[i, i]), math.sqrt(c[j, j])
+            rho = float(np.clip(c[i, j] / (si * sj), -1.0, 1.0))
+            angle, rest = math.acos(rho), math.sqrt(1 - rho * rho)
+            value = si * sj * (rest + (math.pi - angle) * rho) / (2 * math.pi)
+            slope, curvature = (math.pi - angle) / (2 * math.pi), sj * rest / (4 * math.pi * si)
+            if j >= K:
+                curvature *= 2
+                value = 2 * value + si * rho / math.sqrt(2 * math.pi)
+                slope = 2 * slope + 1 / (math.sqrt(2 * math.pi) * sj)
+            found = [each[i, j - K * (j >= K)] for each in (both if j >= K else students)]
+            assert found == pytest.approx([value, slope, curvature], abs=1e-8)
 
 
 @pytest.mark.parametrize("correlation", [0.6, -0.999])

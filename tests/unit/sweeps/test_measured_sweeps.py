@@ -2,6 +2,7 @@
 
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from unit.system import statements
 import symderiv as sd
 from symderiv.foundation.errors import InputError, RunWarning
 from symderiv.integrate.ensemble import lane_run
-from symderiv.integrate.flows.run_errors import accuracy
+from symderiv.integrate.flows.run_errors import EXPLICIT, Worse, accuracy
 from symderiv.sweeps import system_grid
 from symderiv.sweeps.study_grid import SweptStudy
 from symderiv.system import system_ensembles
@@ -29,27 +30,33 @@ def linear(**changes: Any) -> sd.Problem:
     return sd.Problem("linear", **{**given, "student_std": 0.4, "time": time, **changes})
 
 
-def truth(data: Any, eta: float, seed: int) -> tuple[float, float]:
+#: A schedule, with the integrals of it and of its square.
+SCHEDULE = "1/(1+alpha/30)"
+FALLING = (lambda a: 30 * np.log1p(a / 30), lambda a: a / (1 + a / 30))
+
+
+def truth(data: Any, eta: float, seed: int, integrals: Any = None) -> tuple[float, float]:
     """The largest errors of Q and R, as they are stated, and of the generalisation error."""
     one = data.sel(learning_rate=eta, seed=seed)
     alpha, T = one["alpha"].values, float(one["T"].values[0, 0])
     Q, R = (one[name].values[:, 0, 0] for name in ("Q", "R"))
     # d(T - R) = -eta (T - R), and twice the generalisation error decays by itself
-    right = T - (T - R[0]) * np.exp(-eta * alpha)
-    error = 0.5 * (Q[0] - 2 * R[0] + T) * np.exp(-(2 * eta - eta**2) * alpha)
+    first, second = (each(alpha) for each in integrals) if integrals else (alpha, alpha)
+    right = T - (T - R[0]) * np.exp(-eta * first)
+    error = 0.5 * (Q[0] - 2 * R[0] + T) * np.exp(eta**2 * second - 2 * eta * first)
     square = 2 * error + 2 * right - T
     apart = np.abs(Q - square) / square, np.abs(R - right) / np.sqrt(square * T)
     found = one["generalization_error"].values
     return float(np.max(apart)), float(np.max(np.abs(found - error) / found))
 
 
-def covered(data: Any) -> None:
+def covered(data: Any, integrals: Any = None) -> None:
     """Assert that all errors that runs state are at least the true ones, and not far above."""
     ratios = []
     for eta in RATES:
         for seed in SEEDS:
             one = data.sel(learning_rate=eta, seed=seed)
-            for name, true in zip(MEASURED, truth(data, eta, seed), strict=True):
+            for name, true in zip(MEASURED, truth(data, eta, seed, integrals), strict=True):
                 assert true > 1e-12
                 ratios.append(float(one[name]) / true)
     assert min(ratios) >= 1.0
@@ -80,6 +87,25 @@ def test_eight_at_a_time_state_what_single_runs_do(monkeypatch: pytest.MonkeyPat
     assert all(np.isnan(plain[name]).all() for name in MEASURED)
     # without errors there is no second run, and steps keep a tenth of the tolerance, as before
     assert (plain["rhs_evaluations"] <= data["rhs_evaluations"]).all()
+
+
+def test_runs_whose_rates_follow_a_formula_state_their_errors() -> None:
+    """They are made one by one."""
+    problem = linear(schedule=SCHEDULE)
+    covered(problem.ensemble(learning_rate=RATES, seed=SEEDS, check="auto"), FALLING)
+    plain = problem.ensemble(learning_rate=RATES, seed=SEEDS)
+    assert all(np.isnan(plain[name]).all() for name in MEASURED)
+    assert (plain["local_error_sum"] > 0).all()
+
+
+@pytest.mark.parametrize("schedule", [None, SCHEDULE])
+def test_runs_that_escape_before_the_first_time_may_have_any_error(schedule: str | None) -> None:
+    problem, given = linear(schedule=schedule), {"learning_rate": [0.5, 60.0], "alpha": [0.0, 12.0]}
+    data = problem.ensemble(check="auto", **given)
+    for name in MEASURED:
+        assert 0.0 < data[name][0] < 1e-3
+        assert data[name][1] == np.inf
+    assert list(data["status"].values) == ["done", "not-a-number"]
 
 
 def test_points_are_measured_once_and_stay_measured(tmp_path: Path) -> None:
@@ -175,6 +201,26 @@ def test_what_one_time_does_not_have_the_next_one_may(
     found = lane_run._errors([flow], width, states, constants)
     assert np.isnan(found[0, 2])
     np.testing.assert_array_equal(np.delete(found, 2, axis=1), np.delete(whole, 2, axis=1))
+
+
+def test_what_is_stated_of_two_runs_is_larger_than_their_difference() -> None:
+    """By half, and by parts of the tolerance; where the worse run has no result it says nothing."""
+    worse = Worse(None, 1e-4, EXPLICIT, 1e-6, 1e-5)
+    errors, others = np.array([2.0, 1.0, 0.5]), np.array([2.0, 1.002, np.nan])
+    changes = worse.changes(errors, others)
+    np.testing.assert_allclose(changes, [0.0, 0.003, 0.0], rtol=1e-12)
+    run, whole, cut = (
+        SimpleNamespace(method=method, between=between, results=np.array([end]))
+        for method, between, end in (("explicit", 0, 1.0), ("explicit", 3, 1.0), ("", 0, np.nan))
+    )
+    # relative to the largest generalisation error, which is 2
+    for first, second, unseen in ((run, run, 1e-6), (whole, run, 1.1e-5), (run, cut, 1.1e-5)):
+        found = worse.accuracy(first, second, errors, others)
+        assert found == pytest.approx(0.003 + 2 * unseen, rel=1e-9)
+    exact = Worse(None, 1e-4, EXPLICIT, 0.0, 0.0)
+    assert exact.accuracy(run, run, errors, errors) == 0.0
+    implicit = SimpleNamespace(method="implicit", between=0, results=np.zeros(1))
+    assert exact.accuracy(implicit, run, errors, errors) == pytest.approx(4e-12)
 
 
 def test_what_differences_do_not_show_counts_beside_the_largest_error() -> None:
