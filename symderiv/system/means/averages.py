@@ -34,7 +34,13 @@ from symderiv.system.means.joint_forms import (
     single_fields,
 )
 from symderiv.system.means.product_means import MOST_FACTORS
-from symderiv.system.means.slot_means import SlotMeans, TakenApartError, almost_reduced, mixes
+from symderiv.system.means.slot_means import (
+    SlotMeans,
+    TakenApartError,
+    almost_reduced,
+    at_zeros,
+    mixes,
+)
 
 _LONG = 160  # longer means are cut in messages; the error has the whole text
 
@@ -212,7 +218,25 @@ class Averages:
         delta = next((f for f in factors if isinstance(f, sp.DiracDelta)), None)
         if delta is None:
             return self._whole(product)
-        return self._given(delta, product / delta, forced=True)
+        given = self._given(delta, product / delta, forced=True)
+        return self._at_zeros(delta, product / delta) if given is None else given
+
+    def _at_zeros(self, delta: sp.DiracDelta, rest: sp.Expr) -> sp.Expr | None:
+        """Return the mean of a delta function of a curve of one form as those at its zeros.
+
+        Closed forms take a step at half its height where the delta function leaves it no variance.
+        """
+        slot = self._slot(delta)
+        if slot is None or list(forms_of(delta.args[0], self.law)) == [delta.args[0]]:
+            return None
+        terms = sp.Add.make_args(sp.expand(slot.function))
+        return sp.Add(
+            *(
+                self._mean(factor * rest * sp.DiracDelta(slot.form - place))
+                for term in terms
+                for factor, place in at_zeros(term)
+            )
+        )
 
     def _deltas_taken(self, terms: Sequence[sp.Expr]) -> tuple[list[sp.Expr], sp.Expr]:
         """Return the terms except open ones with a delta function, and the mean of those."""

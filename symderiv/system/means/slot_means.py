@@ -107,7 +107,7 @@ class SlotMeans:
         ordered = [[covariance[n][m] for m in order] for n in order]
         functions = [slots[n].function for n in others]
         for term in sp.Add.make_args(sp.expand(slots[delta].function)):
-            for rest, place in _at_delta(term):
+            for rest, place in at_zeros(term):
                 left, there, density = given_last(ordered, [means[n] for n in order], place)
                 total += rest * density * self._product(functions, left, there)
         return total
@@ -282,7 +282,7 @@ def _is_polynomial(function: sp.Expr) -> bool:
     return function.is_polynomial(X) is True
 
 
-def _at_delta(term: sp.Expr) -> Iterator[tuple[sp.Expr, sp.Expr]]:
+def at_zeros(term: sp.Expr) -> Iterator[tuple[sp.Expr, sp.Expr]]:
     """Yield cofactor and place for all zeros c of g in a term f(x) δ(g(x)): f(c)/|g'(c)| and c.
 
     Raises:
@@ -292,14 +292,33 @@ def _at_delta(term: sp.Expr) -> Iterator[tuple[sp.Expr, sp.Expr]]:
     deltas = [f for f in sp.Mul.make_args(term) if f.has(sp.DiracDelta)]
     if len(deltas) != 1 or not isinstance(deltas[0], sp.DiracDelta) or len(deltas[0].args) > 1:
         raise NotYetError(f"{term} is more than one delta function times a function")
-    argument = sp.expand(deltas[0].args[0])
-    rate, factor = sp.diff(argument, X), term / deltas[0]
+    argument, factor = sp.expand(deltas[0].args[0]), term / deltas[0]
     try:
-        places = places_of(argument, X)
+        zeros = [*_zeros(argument)]
     except ValueError:
         raise NotYetError(f"the zeros of {argument} have no formula") from None
-    for place in places:
+    for place, rate in zeros:
         there = sp.Abs(rate.subs(X, place))
         if there == 0:
             raise NotYetError(f"{argument} has a zero at which it does not change its sign")
         yield in_doubles(factor.subs(X, place) / there), in_doubles(place)
+
+
+def _zeros(argument: sp.Expr) -> Iterator[tuple[sp.Expr, sp.Expr]]:
+    """Yield the zeros of a function of x, and its derivative there as a function of x.
+
+    Raises:
+        ValueError: A zero has no formula, or depends on a symbol at a modulus.
+    """
+    moduli = sorted(argument.atoms(sp.Abs), key=sp.default_sort_key)
+    if not moduli:
+        rate = sp.diff(argument, X)
+        yield from ((place, rate) for place in places_of(argument, X))
+        return
+    for inside in (moduli[0].args[0], -moduli[0].args[0]):
+        for place, rate in _zeros(sp.expand(argument.xreplace({moduli[0]: inside}))):
+            there = inside.subs(X, place)
+            if not there.is_number:
+                raise ValueError(f"whether {there} is positive is not known")
+            if there > 0:
+                yield place, rate

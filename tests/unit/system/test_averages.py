@@ -269,6 +269,46 @@ def test_a_sign_beside_a_shifted_one_of_a_field_that_coincides(side: float) -> N
     assert P.rates(state).observables["seen"] == pytest.approx(exact, abs=1e-14)
 
 
+def _density(place: float) -> float:
+    return math.exp(-(place**2)) / math.sqrt(math.pi)
+
+
+#: With Q = 1/2, R = 1/5, T = 13/10: h = ±c has the density exp(-c²)/√π, and there the teacher's
+#: field has the mean 2 h/5 and the variance 61/50.
+AT_DELTAS: dict[str, tuple[Callable[[sp.Expr, sp.Expr], sp.Expr], float]] = {
+    "beyond": (lambda h, b: sp.Heaviside(h - 3 * HALF / 2) * sp.DiracDelta(abs(h) - HALF), 0.0),
+    "of one side": (
+        lambda h, b: sp.Heaviside(h - HALF / 2) * b * sp.DiracDelta(abs(h) - HALF),
+        _density(0.5) * 0.2,
+    ),
+    "of an error function": (
+        lambda h, b: sp.Heaviside(h + HALF) * b**2 * sp.DiracDelta(sp.erf(h) - HALF),
+        _density(special.erfinv(0.5))
+        * (1.22 + (0.4 * special.erfinv(0.5)) ** 2)
+        / (2 / math.sqrt(math.pi) * math.exp(-(special.erfinv(0.5) ** 2))),
+    ),
+    "without closed form": (
+        lambda h, b: sp.tanh(h + 1) * sp.Heaviside(b + THIRD) * sp.DiracDelta(abs(h) - HALF),
+        _density(0.5)
+        * sum(
+            math.tanh(1 + z) * special.ndtr((0.4 * z + 1 / 3) / math.sqrt(1.22))
+            for z in (0.5, -0.5)
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AT_DELTAS)
+def test_a_delta_function_of_a_curve_is_one_at_each_of_its_zeros(name: str) -> None:
+    of, exact = AT_DELTAS[name]
+    P = sd.System()
+    x, w, B = P.inputs("x"), P.vectors("w"), P.vectors("B", fixed=True)
+    P.update({w: -w})
+    P.observe(seen=of(w @ x, B @ x))
+    state = {"w.w": 0.5, "w.B": 0.2, "B.B": 1.3}
+    assert P.rates(state).observables["seen"] == pytest.approx(exact, abs=1e-9)
+
+
 @pytest.mark.parametrize("teacher", [sp.erf, sp.tanh])
 def test_normalised_weights_are_no_obstacle(teacher: Callable[[sp.Expr], sp.Expr]) -> None:
     P = sd.System()
