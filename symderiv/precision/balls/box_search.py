@@ -71,7 +71,8 @@ def roots_in_box(
         bound: shape (n,).
         known: Roots, shapes (n,).
         cut: Narrows boxes with bounds of shapes (B, n) in place, and returns which of them remain.
-        most: The number of parts after which the search ends.
+        most: The number of parts after which the search ends. It ends earlier if at its pace so far
+            more would be needed.
         tell: Called with the share of the box that is decided.
 
     Raises:
