@@ -82,9 +82,7 @@ def roots_in_box(
     low, high, shares = -bound[None], bound[None].copy(), np.ones(1)
     known = [one for one in known if _remains(one, bound, cut)]
     explained = [each for one in known if (each := roots.around(one)) is not None]
-    points: list[Floats] = []
-    left: list[Floats] = []
-    boxes = 0
+    points, left, boxes = list[Floats](), list[Floats](), 0
     while len(low) and boxes < most:
         decided_share = 1 - float(np.sum(shares))
         tell(decided_share)
