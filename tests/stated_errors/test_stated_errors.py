@@ -44,7 +44,7 @@ def test_a_run_states_no_error_below_the_true_one(number, seed):
 def test_a_statement_that_is_too_small_is_noticed(monkeypatch):
     original = run_errors.Worse.apart
     monkeypatch.setattr(run_errors.Worse, "apart", lambda *runs: 1e-3 * original(*runs))
-    monkeypatch.setattr(run_errors, "OWN", 0.0)
+    monkeypatch.setattr(run_errors, "NOT_SHOWN", 0.0)
     assert tried(draw(14, 1)).outcome == "below"
 
 

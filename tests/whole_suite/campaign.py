@@ -126,7 +126,7 @@ class Campaign:
 
     def _ran(self, file: str, environment: dict[str, str]) -> Ran:
         text, since = _digest([self.tests / file]), time.monotonic()
-        words = ("-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "-q")
+        words = ("-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "-q", "-ra")
         printed = self.results / f"{file.replace('/', '-')}.txt"
         with printed.open("w", encoding="utf-8") as out:
             try:

@@ -157,7 +157,7 @@ def test_the_default_check_estimates_and_compares_where_the_estimate_is_too_larg
     assert 0.0 < true <= auto.tolerance_reached <= 1e-9
     # a sixtieth of the tolerance, and one run of fewer steps
     assert auto.rhs_evaluations < 2.8 * never.rhs_evaluations
-    monkeypatch.setattr(run_errors, "OWN", 1e9)
+    monkeypatch.setattr(run_errors, "NOT_SHOWN", 1e9)
     compared = solve(study)
     assert compared.tolerance_method == REPEATED
     assert compared.tolerance_reached <= 1e-9

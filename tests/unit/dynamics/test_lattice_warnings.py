@@ -27,7 +27,7 @@ from symderiv.storage.kernels import Kernel
 def test_the_largest_difference_between_lattices_is_said(
     monkeypatch: pytest.MonkeyPatch, teachers: int, points: int, said: float | None
 ) -> None:
-    monkeypatch.setattr(force_error, "found", lambda *_: 1e-12)
+    monkeypatch.setattr(force_error, "largest_deviation", lambda *_: 1e-12)
     rule: dict[str, Any] = {"loss": "logistic", "target": "sign", "keep": 0.7}
     problem = sd.Problem("erf", students=1, teachers=teachers, learning_rate=0.5, **rule)
     study = problem._study
@@ -63,7 +63,7 @@ def test_the_largest_difference_between_lattices_is_said(
 
 def test_solvers_of_losses_are_translated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba would take half a minute for the right-hand side, and again for means of warnings."""
-    monkeypatch.setattr(force_error, "found", lambda *_: 1e-12)
+    monkeypatch.setattr(force_error, "largest_deviation", lambda *_: 1e-12)
     rule = sd.Problem("erf", students=2, teachers=1, loss="hinge", target="sign", learning_rate=1)
     asked = learning_problem("erf", None, rule_of(rule._study).rule)
     program = loss_program(derive_equations(asked), "made", LossMeans(asked, 1e-8))
@@ -94,7 +94,7 @@ def test_steps_are_no_finer_than_the_lattice() -> None:
 
 def test_kinks_that_cross_along_a_lattice_pass_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sign of a ReLU unit for ReLU students: rates along the lattice are off by 2e-6."""
-    monkeypatch.setattr(force_error, "found", lambda *_: 1e-12)
+    monkeypatch.setattr(force_error, "largest_deviation", lambda *_: 1e-12)
     own = {"loss": "logistic", "target": "sign", "learning_rate": 1}
     problem = sd.Problem("relu", students=1, teachers=1, **own)
     asked = learning_problem("relu", None, rule_of(problem._study).rule)

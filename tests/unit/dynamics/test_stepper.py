@@ -90,9 +90,9 @@ def first_end(rhs, state, length: float) -> np.ndarray:
     )
     run = SteppedRun(problem, StepLimits(1e300, 1e300, 1e-7))
     run.advance(0)
-    run.way["step"] = length
+    run.status["step"] = length
     run.advance(1)
-    assert run.way["alpha"] == length
+    assert run.status["alpha"] == length
     return run.y.copy()
 
 
@@ -115,7 +115,7 @@ def test_the_first_step_is_short_against_the_time_in_which_the_solution_changes(
         problem = FlatProblem(systems.decay, state, systems.SIZES, parameters, asked)
         run = SteppedRun(problem, StepLimits(1e-10, 1e-14))
         run.advance(0)
-        step = float(run.way["step"])
+        step = float(run.status["step"])
         assert run.taken == 0
         assert step <= end
         if end == 100.0:

@@ -224,7 +224,7 @@ def test_arguments_of_another_type_are_answered_in_a_line(call: Any, line: str) 
 
 def test_an_error_that_no_argument_explains_is_not_hidden() -> None:
     @public
-    def called(number: int = 1) -> None:
+    def called(number: "int" = 1) -> None:
         raise TypeError(f"a defect at {number}")
 
     with pytest.raises(TypeError, match="a defect at 1"):
