@@ -109,6 +109,16 @@ def test_dimensions_are_those_of_the_sets_of_vectors(
     assert row["index"] == 0
 
 
+def test_a_member_far_away_is_of_the_same_family() -> None:
+    """Overlaps of vectors on a straight line to it go past its own and come back."""
+    along = np.array([[-3, -3], [2, 2], [2, 2]])
+    beside = np.array([[-0.1], [0.05], [0.05]])
+    begin = {"Q": along @ along.T + beside @ beside.T, "R": along}
+    found = problem("linear", 3, 2).fixed_points(initial=begin, starts=1, unconnected=True)
+    (row,) = [p for p in found.points if p["physical"] and p["generalization_error"] < 1e-9]
+    assert row["family"]["dimension"] == 4 + 3
+
+
 @pytest.mark.turns(4)
 def test_a_saddle_leads_to_a_family_at_any_of_its_points() -> None:
     found = problem("erf", 3, 1).fixed_points(starts=4)

@@ -115,19 +115,20 @@ class Family(Found):
 
 def _reaches(states: VectorStates, z: Floats, inside: Floats, goal: Floats, close: float) -> bool:
     """Return whether steps among fixed points lead from one state to another."""
+    there = states.near(z, goal)
     for _ in range(_WALK):
-        there = states.near(z, goal)
         if there is None:
             return False
-        apart = np.max(np.abs(states.values(z) - goal))
-        if apart < close * (1 + np.max(np.abs(goal))):
+        if np.max(np.abs(states.values(z) - goal)) < close * (1 + np.max(np.abs(goal))):
             return True
         inside = _carried(_tangent(states, z)[0], inside)
         reached = _stepped(states, z, inside @ (inside.T @ (there - z)))
         if reached is None:
             return False
-        nearer = apart - np.max(np.abs(states.values(reached) - goal))
-        if nearer < _NEARER * np.max(np.abs(reached - z)):
+        # distances of vectors: those of overlaps may grow on a straight way, as Q is quadratic
+        apart, there = np.linalg.norm(there - z), states.near(reached, goal)
+        left = np.inf if there is None else np.linalg.norm(there - reached)
+        if apart - left < _NEARER * np.linalg.norm(reached - z):
             return False
         z = reached
     return False
