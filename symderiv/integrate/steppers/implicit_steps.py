@@ -37,7 +37,7 @@ from symderiv.integrate.steppers.implicit_work import (
     PREDICTS_LENGTH,
     work_of,
 )
-from symderiv.integrate.steppers.memory import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
+from symderiv.integrate.steppers.memory import CHORD, IMPLICIT_STAGES, IMPLICIT_SYSTEMS
 
 _NODES, _ERROR = table.NODES, table.ERROR
 _REAL, _IMAGINARY = table.REAL, table.IMAGINARY
@@ -45,6 +45,9 @@ _TO_REAL, _TO_IMAGINARY = table.TO_REAL, table.TO_IMAGINARY
 _BACK_REAL, _BACK_IMAGINARY = table.BACK_REAL, table.BACK_IMAGINARY
 _COUNT, _SYSTEMS = IMPLICIT_STAGES, IMPLICIT_SYSTEMS
 _ITERATIONS = 9
+# Changes at which iterations of a step to a result may come to rest, in those that are allowed:
+# what rounding leaves of a result goes no further.
+_RESTING = 30.0
 # How often a step to a result is divided where iterations do not converge.
 _MOST_HALVINGS = 6
 # Iterations that converge as fast keep their Jacobian.
@@ -121,8 +124,9 @@ def _solve(rhs, work, runs, space, size, ordinary, tolerance):  # type: ignore[n
             for system in range(_SYSTEMS):
                 eliminate_all(work, system, _REAL[system] / length, _IMAGINARY[system] / length)
             head[ELIMINATED] = length
-        _predict(work, space, size, ordinary != 0 and attempt == 0)
-        iterations, solved = _iterate(rhs, work, runs, space, size, tolerance)
+        _predict(work, space, size, ordinary != 0, attempt == 0)
+        resting = 0.0 if ordinary != 0 else _RESTING * tolerance
+        iterations, solved = _iterate(rhs, work, runs, space, size, tolerance, resting)
         evaluations += _COUNT * iterations
     return evaluations, solved
 
@@ -193,15 +197,18 @@ def _fill_scale(work, space, size):  # type: ignore[no-untyped-def]
 
 
 @hidden_part
-def _predict(work, space, size, follows):  # type: ignore[no-untyped-def]
-    """Fill the stages that iterations begin with: from the last step, or along the slope."""
+def _predict(work, space, size, ordinary, first):  # type: ignore[no-untyped-def]
+    """Fill the stages that iterations begin with: from the last step, along the slope, or, where
+    the step leads to a result, along the chord of the step around it.
+    """
     stages = view(space.stages, (_COUNT + 1) * size, (_COUNT, size))
     start, length = space.start[0], space.length[0]
     before, begun = work.head[PREDICTS_LENGTH], work.head[PREDICTS_FROM]
+    along = view(space.stages, 0 if ordinary else CHORD * size, (size,))
     for j in range(_COUNT):
         for c in range(size):
-            stages[j, c] = _NODES[j] * length * space.stages[c]
-        if not (follows and before > 0.0 and begun + before == start):
+            stages[j, c] = _NODES[j] * length * along[c]
+        if not (ordinary and first and before > 0.0 and begun + before == start):
             continue
         # the polynomial through the stages of that step, and its beginning
         at = (before + _NODES[j] * length) / before
@@ -226,8 +233,12 @@ def _keep_stages(work, stages, start, length):  # type: ignore[no-untyped-def]
 
 
 @hidden_part
-def _iterate(rhs, work, runs, space, size, allowed):  # type: ignore[no-untyped-def]
-    """Make Newton's iterations; return how many, and whether they converged."""
+def _iterate(rhs, work, runs, space, size, allowed, resting):  # type: ignore[no-untyped-def]
+    """Make Newton's iterations; return how many, and whether they converged.
+
+    Iterations that come to rest at changes below ``resting`` have converged as far as rounding lets
+    them.
+    """
     slopes = view(space.stages, size, (_COUNT, size))
     stages = view(space.stages, (_COUNT + 1) * size, (_COUNT, size))
     start, length, head = space.start[0], space.length[0], work.head
@@ -249,6 +260,8 @@ def _iterate(rhs, work, runs, space, size, allowed):  # type: ignore[no-untyped-
             ratio = now
             head[CONVERGENCE] = rate
             left = _ITERATIONS - 1 - iteration
+            if rate >= 0.5 and change <= resting:
+                return iteration + 1, True
             if rate >= 0.99 or (iteration > 1 and rate**left * change > allowed * (1.0 - rate)):
                 return iteration + 1, False
         # of the first iteration nothing is known but how fast those of the last step converged

@@ -25,6 +25,9 @@ ENDS: Final = 6
 STAGES: Final = 12
 #: The stages of an implicit step, and the linear systems of an iteration.
 IMPLICIT_STAGES, IMPLICIT_SYSTEMS = 5, 3
+#: The vector among the stages that has the mean slope of the step around a result, where the step
+#: to the result is an implicit one.
+CHORD: Final = 2 * IMPLICIT_STAGES + 1
 
 _REALS = (
     # the time reached, the next step, the logarithm of the last error, and the errors added up

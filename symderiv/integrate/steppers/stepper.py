@@ -51,12 +51,14 @@ from symderiv.integrate.steppers.cone import field_covariance, outside_cone
 from symderiv.integrate.steppers.explicit_steps import explicit_step
 from symderiv.integrate.steppers.implicit_steps import implicit_step, keep_length
 from symderiv.integrate.steppers.memory import (
+    CHORD,
     CONE_LEFT,
     DONE,
     ENDED,
     ENDS,
     EXPLICIT,
     IMPLICIT,
+    KINDS,
     NEXT,
     NOT_A_NUMBER,
     RUNNING,
@@ -90,6 +92,7 @@ _REJECTIONS_IN_A_ROW = 60
 _LEAST_LOG = math.log(1e-4)
 _LARGEST = np.finfo(float).max
 _ROUNDING = 4.0 * 2.2e-16
+_IMPLICIT_KIND = KINDS.index(IMPLICIT)
 
 
 class Workspace(NamedTuple):
@@ -456,6 +459,19 @@ def _go_on(rhs, space, size):  # type: ignore[no-untyped-def]
 
 
 @hidden_part
+def _fill_chord(memory, lane, slot, space):  # type: ignore[no-untyped-def]
+    """Fill the mean slope of the step after an end, for iterations of steps to results in it.
+
+    Slopes of a state at rest are rounding, which steps of great length magnify.
+    """
+    coming = (slot + 1) % ENDS
+    first, second = memory.ends[lane, slot, 0], memory.ends[lane, coming, 0]
+    length = memory.times[lane, coming] - memory.times[lane, slot]
+    for c in range(first.size):
+        space.stages[CHORD * first.size + c] = (second[c] - first[c]) / length
+
+
+@hidden_part
 def _fill(runs, memory, lane, space, control):  # type: ignore[no-untyped-def]
     """Fill the results of a run behind its step, and end it where that was the last one."""
     status, width = memory.statuses[lane], space.length.size
@@ -477,6 +493,8 @@ def _fill(runs, memory, lane, space, control):  # type: ignore[no-untyped-def]
         for c in range(end.shape[1]):
             space.y[c * width + lane] = end[0, c]
             space.stages[c * width + lane] = end[1, c]
+        if status.inside >= 0 and status.kind == _IMPLICIT_KIND:
+            _fill_chord(memory, lane, slot, space)
     if status.code == RUNNING or status.inside >= 0:
         return
     for c in range(runs.last.shape[1]):

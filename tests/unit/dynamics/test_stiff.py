@@ -1,5 +1,6 @@
 """Stiff problems: implicit steps, and when they are taken."""
 
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ from support.studies import toml
 
 from symderiv import System, activation
 from symderiv.api.problem import Problem
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, RunWarning
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows import flat_run, implicit_run
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
@@ -340,3 +341,18 @@ def test_rules_and_stated_systems_go_on_with_implicit_steps(problem, monkeypatch
     for run in (implicit, chosen):
         assert run.cause == "done"
         assert np.max(np.abs(run.results - exact.results) / largest) < 1e-8
+
+
+@pytest.mark.parametrize("students", [1, 3])
+def test_results_between_long_steps_are_there(students: int) -> None:
+    """Slopes of states at rest are rounding, which steps of such length magnify."""
+    problem = Problem("erf", students=students, teachers=1, learning_rate=0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunWarning)  # rounding grows on plateaus
+        long = problem.solve(end=1e8)
+        early = (long.alpha > 0) & (long.alpha < 1300)
+        short = problem.solve(alpha=[0, *long.alpha[early]], method="explicit")
+    assert "implicit" in long.method
+    assert np.isfinite(long.Q).all()
+    assert np.isfinite(long.R).all()
+    assert np.max(np.abs(short.Q[1:] - long.Q[early])) < 1e-10
