@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, StepPace
+from symderiv.analysis.fixed_points.arclength import CurveEquations, StepPace
 from symderiv.analysis.fixed_points.continuation import (
     FixedPointBranch,
     Parameters,
     SingularPoints,
     frame_of,
 )
+from symderiv.analysis.fixed_points.newton_steps import Floats
 
 _PACE, _STEPS = StepPace(1 / 64, 1e-4, 1 / 24, 0.9, (1.5, 1.0)), 300
 _SAME, _ROUND = 2e-3, 8

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, arb_mat
 
+from symderiv.analysis.fixed_points.newton_steps import Floats
 from symderiv.analysis.fixed_points.search import Found, measured, root_in, spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
@@ -29,8 +30,6 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.progress import progress_bar
 from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
 from symderiv.precision.balls.operations import Operations, Recorder, refusing_integrals
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_BOXES, _LARGEST_PART = 2_000_000, 7
 

@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eig
 
-from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, StepPace
+from symderiv.analysis.fixed_points.arclength import CurveEquations, StepPace
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, kept_projector
-from symderiv.analysis.fixed_points.newton_steps import newton
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels, newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 
 _STEPS, _BRANCHES = 600, 40
@@ -66,7 +65,7 @@ class FixedPointBranch:
 
     parameter: Floats
     values: Floats
-    index: npt.NDArray[np.int64]
+    index: Labels
     bifurcations: tuple[Bifurcation, ...]
     ends: tuple[str, str]
 

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.newton_steps import Floats
 from symderiv.analysis.fixed_points.search import Found, spectrum
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.analysis.fixed_points.vector_states import VectorStates, slopes_inside
-
-Floats = npt.NDArray[np.float64]
 
 # Relative singular values: of the slopes, below which a direction is neutral, and of the
 # derivatives of order parameters, above which it moves these.

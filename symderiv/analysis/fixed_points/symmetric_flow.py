@@ -14,14 +14,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, averaging, classes_of
-from symderiv.analysis.fixed_points.newton_steps import root_near
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels, root_near
 from symderiv.foundation.errors import ToleranceError
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
 
 _CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 _DURATIONS = tuple(10.0**n for n in range(1, 8))
@@ -77,8 +73,7 @@ class KindSpectrum:
     @property
     def escape(self) -> tuple[str, float]:
         """The kind that grows fastest, and its rate."""
-        present = {kind: each for kind, each in self.eigenvalues.items() if each.size}
-        largest = {kind: float(each.real.max()) for kind, each in present.items()}
+        largest = {kind: float(each.real.max()) for kind, each in self.eigenvalues.items()}
         kind = max(largest, key=lambda each: largest[each])
         return kind, largest[kind]
 
@@ -258,8 +253,6 @@ def differences(
     """Return a Jacobian by central differences, of order eight by default."""
     columns = []
     for shift in np.diag(np.broadcast_to(step, point.shape)):
-        column: Any = 0.0
-        for k, weight in enumerate(weights, 1):
-            column += weight * (rates(point + k * shift) - rates(point - k * shift))
-        columns.append(column)
+        pairs = ((k * shift, weight) for k, weight in enumerate(weights, 1))
+        columns.append(sum(w * (rates(point + s) - rates(point - s)) for s, w in pairs))
     return np.array(columns).T / step

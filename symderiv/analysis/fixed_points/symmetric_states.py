@@ -10,10 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
