@@ -1,11 +1,9 @@
 r"""Fixed points followed in one parameter, through folds and branch points.
 
-Where the number of unstable directions changes, the point is located and classified as
-
-* a *Hopf* point, if a pair of complex eigenvalues crosses the imaginary axis; * a *fold*, if the
-derivative by the parameter is not in the range of the Jacobian; * a *pitchfork* or a
-*transcritical* point otherwise, according to the branches that leave it: along
-:math:`\pm\varepsilon` they have the parameter on the same side or on both sides.
+Where the number of unstable directions changes, the point is located and classified: as a *Hopf*
+point, if a pair of complex eigenvalues crosses the imaginary axis; as a *fold*, if the derivative
+by the parameter is not in the range of the Jacobian; otherwise as a *pitchfork* or a
+*transcritical* point, if branches leave it to one side or to both sides of the parameter.
 """
 
 from __future__ import annotations
@@ -100,6 +98,10 @@ class Parameters:
         constants, unit = self.at(*map(float, self.values(u[n:])))
         return self.flow.slope(u[:n], constants) * (self.flow.unit / unit)
 
+    def slopes(self, u: Floats) -> Floats:
+        """Return the derivatives of the rates by u, shape (n, n + p) for p parameters."""
+        return differences(self.rates, u, _SLOPE_STEP)
+
 
 @dataclass(frozen=True)
 class OneParameter(Parameters, CurveEquations):
@@ -109,10 +111,6 @@ class OneParameter(Parameters, CurveEquations):
 
     def value(self, u: Floats) -> float:
         return float(self.values(u[-1:])[0])
-
-    def slopes(self, u: Floats) -> Floats:
-        """Return the derivatives of the rates by u, shape (n, n + 1)."""
-        return differences(self.rates, u, _SLOPE_STEP)
 
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
         return self.rates(u), self.slopes(u)
@@ -156,10 +154,8 @@ class LargestRate:
         """Return the fixed point at a value; None if the branch ends before."""
         problem, known = self._problem, self._known
         goal = float(problem.levels(value)[0])
-        while True:
+        while goal not in known:
             level = min(known, key=lambda each: abs(each - goal))
-            if level == goal:
-                return known[level]
             step = float(np.clip(goal - level, -self._SHARE, self._SHARE))
             there = goal if abs(goal - level) <= self._SHARE else level + step
             corrected = problem.at_parameter(known[level], there)
@@ -167,6 +163,7 @@ class LargestRate:
             if corrected is None or apart > 0.5 * (1 + np.max(np.abs(known[level]))):
                 return None
             known[there] = corrected[:-1]
+        return known[goal]
 
     def __call__(self, value: float) -> float:
         """Return the largest real part of the eigenvalues; NaN beyond the end of the branch."""
@@ -376,7 +373,7 @@ def located(
             break
         low, high = (middle, high) if problem.unstable(middle) == before else (low, middle)
     middle = (low + high) / 2
-    points = SingularPoints(problem.rates, frame_of(problem.flow, middle[:-1]))
+    points = SingularPoints.at(problem, middle[:-1])
     with np.errstate(all="ignore"):
         solved = newton(points.equations, points.inside(middle), 30, 1e-12, smallest=1e-8)
     if solved is None:
@@ -385,15 +382,8 @@ def located(
     return u if np.linalg.norm(u - middle) < np.linalg.norm(high - low) else middle
 
 
-def frame_of(flow: ExchangedFlow, values: Floats) -> Floats:
-    """Return an orthonormal basis, shape (n, m), of states with the symmetries of a given one."""
-    projector = kept_projector(flow, values, _SYMMETRIC)
-    sizes, vectors = np.linalg.eigh((projector + projector.T) / 2)
-    return np.asarray(vectors[:, sizes > 0.5])
-
-
 @dataclass(frozen=True)
-class SingularPoints:
+class SingularPoints(CurveEquations):
     r"""Equations of fixed points with an eigenvalue on the imaginary axis.
 
     The unknowns are coordinates in a frame of states with one symmetry, followed by parameters.
@@ -403,12 +393,25 @@ class SingularPoints:
     equations are regular at symmetry-breaking bifurcations, at folds and at Hopf points.
 
     Attributes:
-        rates: A function from all coordinates, followed by the parameters, to the rates.
+        plane: The flow with its parameters.
         frame: Orthonormal basis of the states with the symmetry, shape (n, m).
     """
 
-    rates: Callable[[Floats], Floats]
+    plane: Parameters
     frame: Floats
+
+    _rounds, _small, _flat = 20, 1e-9, 1e-8
+
+    @classmethod
+    def at(cls, plane: Parameters, values: Floats) -> SingularPoints:
+        """Return the equations of bifurcations with the symmetries of a given state."""
+        projector = kept_projector(plane.flow, values, _SYMMETRIC)
+        sizes, vectors = np.linalg.eigh((projector + projector.T) / 2)
+        return cls(plane, np.asarray(vectors[:, sizes > 0.5]))
+
+    def settled(self, u: Floats, size: float) -> bool:
+        # where branches of one symmetry cross, Newton's method converges linearly: steps halve
+        return size < 1e-5 * self.size(u) and bool(np.max(np.abs(self.equations(u)[0])) < 1e-6)
 
     def whole(self, u: Floats) -> Floats:
         """Return all coordinates, followed by the parameters, for coordinates in the frame."""
@@ -419,10 +422,6 @@ class SingularPoints:
         """Return coordinates in the frame, followed by the parameters, for all coordinates."""
         n = len(self.frame)
         return np.append(self.frame.T @ whole[:n], whole[n:])
-
-    def slopes(self, whole: Floats) -> Floats:
-        """Return the derivatives of the rates by all coordinates and parameters."""
-        return differences(self.rates, whole, _SLOPE_STEP)
 
     def crossing(self, slopes: Floats) -> tuple[complex, Floats, Floats]:
         """Return the eigenvalue nearest to the imaginary axis, with left and right eigenvectors.
@@ -437,7 +436,7 @@ class SingularPoints:
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
         """Return the residuals, shape (m + 1,), and their derivatives by u."""
         whole, (n, m) = self.whole(u), self.frame.shape
-        slopes = self.slopes(whole)
+        slopes = self.plane.slopes(whole)
         if not np.all(np.isfinite(slopes)):
             return np.full(m + 1, np.nan), np.full((m + 1, u.size), np.nan)
         rate, left, right = self.crossing(slopes)
@@ -447,14 +446,14 @@ class SingularPoints:
             """Return the real part of w^T J v at other unknowns, w and v being fixed."""
             here = self.whole(at)
             along = differences(
-                lambda e: self.rates(np.append(here[:n] + e @ axes, here[n:])),
+                lambda e: self.plane.rates(np.append(here[:n] + e @ axes, here[n:])),
                 np.zeros(2),
                 _SLOPE_STEP,
             )
             return np.array([(left @ (along[:, 0] + 1j * along[:, 1])).real])
 
         by_rates = self.frame.T @ np.hstack([slopes[:, :n] @ self.frame, slopes[:, n:]])
-        missing = np.append(self.frame.T @ self.rates(whole), rate.real)
+        missing = np.append(self.frame.T @ self.plane.rates(whole), rate.real)
         return missing, np.vstack([by_rates, differences(turned, u, _SLOPE_STEP)])
 
 
