@@ -251,16 +251,13 @@ def families(
     listed: list[tuple[Family, list[int]]] = []
     for number, start in starts:
         height = level(start.values)
-        own = (
-            numbers
-            for family, numbers in listed
-            if abs(level(family.values) - height) < _SAME and _one(family, start)
-        )
-        known_one = next(own, None)
-        if known_one is not None:
-            known_one.append(number)
-        elif start.dimension:
-            listed.append((start, [number]))
+        for family, numbers in listed:
+            if abs(level(family.values) - height) < _SAME and _one(family, start):
+                numbers.append(number)
+                break
+        else:
+            if start.dimension:
+                listed.append((start, [number]))
     owned = {number for _, numbers in listed for number in numbers}
     whole = [_represented(family, [known[n] for n in numbers]) for family, numbers in listed]
     return [*(each for n, each in enumerate(known) if n not in owned), *whole]
@@ -361,11 +358,9 @@ def _inside(flow: UnitFlow, values: Floats) -> Found:
     """Return a fixed point on the edge, with derivatives from inside."""
     chosen, orbit, stabiliser = flow.canonical(values)
     residual = float(np.max(np.abs(flow.slope(chosen))))
-    measured = slopes_inside(flow, chosen)
-    if measured is None:
-        none = np.zeros(0, dtype=np.complex128)
-        return Found(chosen, orbit, stabiliser, residual, None, none)
-    slopes, error = measured
+    slopes, error = slopes_inside(flow, chosen) or (None, 0.0)
+    if slopes is None:
+        return Found(chosen, orbit, stabiliser, residual, None, np.zeros(0, np.complex128))
     resolved = _UNSURE * error / float(np.max(np.abs(slopes)))
     rates = spectrum(slopes, flow.unit)
     return Found(chosen, orbit, stabiliser, residual, slopes, rates, max(resolved, 1e-7))

@@ -222,8 +222,6 @@ class UnitFlow(ExchangedFlow):
         Entry n of an image is sign[n] times entry order[n]; orders and signs have shapes (g, n),
         the permutations (g, K) and (g, M).
 
-        Then the permutations of students (g, K) and of teachers (g, M) that they are.
-
         Raises:
             NotYetError: There are too many.
         """

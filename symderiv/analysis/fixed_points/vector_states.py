@@ -71,12 +71,8 @@ class VectorStates:
     def others(self) -> Labels:
         """Indices of the coordinates that are neither Q nor R."""
         slices = self.flow.packing(0).slices
-        place = self.flow.place
-        inside = [
-            (place >= slices[name].start) & (place < slices[name].stop)
-            for name in ("student_overlap", "cross_overlap")
-        ]
-        return np.flatnonzero(~(inside[0] | inside[1]))
+        overlaps = np.r_[slices["student_overlap"], slices["cross_overlap"]]
+        return np.flatnonzero(~np.isin(self.flow.place, overlaps))
 
     def parts(self, values: Floats) -> list[tuple[Floats, Floats]]:
         """Return Q and A for each eigenvalue."""
