@@ -74,7 +74,7 @@ class Family(Found):
         states, z, along = self.states, self.z, self.along
         if not flow.physical(values):
             states, z = VectorStates(flow, None), states.values(z)
-            along = _tangent(states, z)[0]
+            along = _tangent(states, z)
         images = np.unique(flow.images(values).round(9), axis=0)
         nearest = np.argsort(np.max(np.abs(images - states.values(z)), axis=1))[:_IMAGES]
         return any(_reaches(states, z, along, images[n], close) for n in nearest)
@@ -121,7 +121,7 @@ def _reaches(states: VectorStates, z: Floats, inside: Floats, goal: Floats, clos
         apart = np.max(np.abs(states.values(z) - goal))
         if apart < close * (1 + np.max(np.abs(goal))):
             return True
-        inside = _carried(_tangent(states, z)[0], inside)
+        inside = _carried(_tangent(states, z), inside)
         reached = _stepped(states, z, inside @ (inside.T @ (there - z)))
         if reached is None:
             return False
@@ -140,7 +140,7 @@ def _end(states: VectorStates, z: Floats, inside: Floats, weights: Floats) -> fl
         return float(weights @ states.values(x))
 
     for _ in range(_WALK):
-        inside = _carried(_tangent(states, z)[0], inside)
+        inside = _carried(_tangent(states, z), inside)
         uphill = inside @ (inside.T @ (weights @ states.moved(z)))
         size = np.linalg.norm(uphill)
         if size < _FLAT:
@@ -160,20 +160,16 @@ def _end(states: VectorStates, z: Floats, inside: Floats, weights: Floats) -> fl
     return height(z)
 
 
-def _tangent(states: VectorStates, z: Floats) -> tuple[Floats, Floats]:
-    """Return neutral directions that move coordinates, and the coordinates that they move.
-
-    Both are orthonormal columns; the former are in the unknowns of states.
-    """
+def _tangent(states: VectorStates, z: Floats) -> Floats:
+    """Return neutral directions that move coordinates, as orthonormal columns in the unknowns."""
     with np.errstate(all="ignore"):
         slopes, moved = states.slopes(z), states.moved(z)
     if not np.all(np.isfinite(slopes)):
-        return np.zeros((z.size, 0)), np.zeros((moved.shape[0], 0))
+        return np.zeros((z.size, 0))
     _, sizes, rows = np.linalg.svd(slopes)
     neutral = rows[np.sum(sizes > _KERNEL * sizes[0]) :].T
-    left, sizes, right = np.linalg.svd(moved @ neutral, full_matrices=False)
-    moving = sizes > _MOVES * np.max(np.abs(moved))
-    return neutral @ right[moving].T, left[:, moving]
+    _, sizes, right = np.linalg.svd(moved @ neutral, full_matrices=False)
+    return np.asarray(neutral @ right[sizes > _MOVES * np.max(np.abs(moved))].T)
 
 
 def _stepped(
@@ -201,7 +197,7 @@ def _along(states: VectorStates, z: Floats) -> Floats:
 
     Directions in which rates change with the square of a step are not among them.
     """
-    inside, _ = _tangent(states, z)
+    inside = _tangent(states, z)
     here, ways = states.values(z), []
     random = np.random.default_rng(13)
     for _ in range(_TRIED * inside.shape[1]):

@@ -139,12 +139,10 @@ class LateDynamics:
         exact = teachers if abs(scale - 1) < 1e-12 else (T1 * scale, D1 * scale)
         self.teacher_moments = exact
         self.coefficients: Coefficients = self.theory.coefficients(units, *exact)
-        self.stiffness = np.array([float(a) for a in self.coefficients.stiffness])
-        self.response = np.array([[float(h) for h in row] for row in self.coefficients.response])
-        self.noise_slope = np.array(
-            [[float(h) for h in row] for row in self.coefficients.noise_slope]
-        )
-        noise = np.array([float(each) for each in self.coefficients.label_noise])
+        self.stiffness = np.array(self.coefficients.stiffness, dtype=float)
+        self.response = np.array(self.coefficients.response, dtype=float)
+        self.noise_slope = np.array(self.coefficients.noise_slope, dtype=float)
+        noise = np.array(self.coefficients.label_noise, dtype=float)
         self.source = float(label_noise) ** 2 * noise
         self.multiplicity = np.array([1.0, units - 1.0])
         self._overlaps: tuple[Floats, LowRankSpectrum] | None = None
@@ -234,17 +232,14 @@ class LateDynamics:
     def groups(self) -> tuple[RateGroup, ...]:
         """Return all 4L decay rates by group, as they decay in r, s, q, c (not in ε_g)."""
         eta = self.learning_rate
-        groups = [RateGroup("overlap", eta * self._overlap_spectrum().value, "(r, s, 2r, 2s)")]
+        overlap = RateGroup("overlap", eta * self._overlap_spectrum().value, "(r, s, 2r, 2s)")
         if self.order == "full":
             rates = eta * self._distance_spectrum().value
-            groups.append(RateGroup("distance", rates, "(r, s, q, c)"))
-        else:
-            for kind, a, direction in zip(
-                KINDS, self.stiffness, ("(0, 0, q, q)", "(0, 0, q, -q/(M-1))"), strict=True
-            ):
-                rates = np.sort(2.0 * eta * a * self.eigenvalue)
-                groups.append(RateGroup(f"distance, {kind}", rates, direction))
-        return tuple(groups)
+            return overlap, RateGroup("distance", rates, "(r, s, q, c)")
+        both = np.sort(2.0 * eta * self.stiffness[:, None] * self.eigenvalue)
+        directions = "(0, 0, q, q)", "(0, 0, q, -q/(M-1))"
+        kinds = zip(KINDS, both, directions, strict=True)
+        return overlap, *(RateGroup(f"distance, {kind}", *each) for kind, *each in kinds)
 
     def rates(self) -> Floats:
         """Return all 4L decay rates per unit α, ascending; a negative one grows."""

@@ -244,12 +244,8 @@ class _Numeric:
         Raises:
             ToleranceError: No plateau was found at smaller learning rates either.
         """
-        reached, state = eta, None
-        for _ in range(40):
-            reached *= 0.5
-            state = self.approached(reached)
-            if state is not None:
-                break
+        smaller = ((rate, self.approached(rate)) for rate in (eta / 2**n for n in range(1, 41)))
+        reached, state = next((each for each in smaller if each[1] is not None), (eta, None))
         if state is None:
             raise ToleranceError(
                 f"the search found no symmetric plateau of the full flow at learning rates up to "
