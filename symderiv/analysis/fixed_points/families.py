@@ -266,8 +266,8 @@ def _begun(flow: UnitFlow, point: Found) -> Family:
     along = np.zeros((start.size, 0)) if z is None else _along(states, z)
     settled = start if z is None else z
     rates = _eigenvalues(states, settled, along, point) if along.size else point.eigenvalues
-    whole = replace(point, eigenvalues=rates)
-    return Family(**vars(whole), states=states, z=settled, along=along, members=())
+    own = vars(point) | {"eigenvalues": rates}
+    return Family(**own, states=states, z=settled, along=along, members=())
 
 
 def _one(family: Family, other: Family) -> bool:
