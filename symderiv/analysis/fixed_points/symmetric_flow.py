@@ -170,18 +170,19 @@ class SymmetricFlow:
             ToleranceError: The flow is not smooth there.
         """
         steps = self.step, 2 * self.step
-        fine, coarse = (differences(self.rates, state, step) for step in steps)
-        if not (np.all(np.isfinite(fine)) and np.all(np.isfinite(coarse))):
-            raise ToleranceError("the flow is not smooth at its symmetric fixed point")
-        by_kind, other = (self._by_kind(each, families) for each in (fine, coarse))
+        by_kind, other = (self._by_kind(state, step, families) for step in steps)
         apart = [
             np.max(np.min(np.abs(each[:, None] - other[kind][None]), axis=1))
             for kind, each in by_kind.items()
         ]
         return KindSpectrum(by_kind, float(max(apart)))
 
-    def _by_kind(self, jacobian: Floats, families: Mapping[str, Labels]) -> dict[str, np.ndarray]:
-        identity = np.eye(self.labels.size)
+    def _by_kind(
+        self, state: Floats, step: float, families: Mapping[str, Labels]
+    ) -> dict[str, np.ndarray]:
+        jacobian, identity = differences(self.rates, state, step), np.eye(state.size)
+        if not np.all(np.isfinite(jacobian)):
+            raise ToleranceError("the flow is not smooth at its symmetric fixed point")
         averages = [averaging(labels) for labels in families.values()]
         by_kind = {}
         for alike in product((True, False), repeat=len(averages)):
