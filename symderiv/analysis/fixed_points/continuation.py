@@ -131,24 +131,15 @@ class LargestRate:
     The fixed point is followed by Newton's method from one value of the parameter to the next.
 
     Args:
-        flow, at: As in :func:`followed`.
+        problem: The equations of fixed points.
         start: A fixed point.
         begin: The value of the parameter at this fixed point.
-        ends: The range of the parameter.
     """
 
     _SHARE = 1 / 48
 
-    def __init__(
-        self,
-        flow: ExchangedFlow,
-        at: Callable[[float], tuple[Floats, float]],
-        start: Floats,
-        begin: float,
-        ends: tuple[float, float],
-    ) -> None:
-        self._problem = OneParameter(flow, at, [ends])
-        self._known = {float(self._problem.levels(begin)[0]): start}
+    def __init__(self, problem: OneParameter, start: Floats, begin: float) -> None:
+        self._problem, self._known = problem, {float(problem.levels(begin)[0]): start}
 
     def point(self, value: float) -> Floats | None:
         """Return the fixed point at a value; None if the branch ends before."""
@@ -223,18 +214,13 @@ def followed(
         else:
             # the branch begins where it left another one
             other = _Curve([start, start - direction], one.index[:1] * 2, known, end="bifurcation")
-        branches.append(_joined(problem, one, other))
-        for curve in (one, other):
-            waiting += curve.starts
+        points = np.array([*other.points[:0:-1], *one.points])
+        index = np.array([*other.index[:0:-1], *one.index])
+        bifurcations = (*other.bifurcations[::-1], *one.bifurcations)
+        whole = problem.values(points[:, -1]), points[:, :-1], index, bifurcations
+        branches.append(FixedPointBranch(*whole, (other.end, one.end)))
+        waiting += [*one.starts, *other.starts]
     return branches
-
-
-def _joined(problem: OneParameter, one: _Curve, other: _Curve) -> FixedPointBranch:
-    points = np.array([*other.points[:0:-1], *one.points])
-    index = np.array([*other.index[:0:-1], *one.index])
-    parameter = problem.values(points[:, -1])
-    bifurcations = (*other.bifurcations[::-1], *one.bifurcations)
-    return FixedPointBranch(parameter, points[:, :-1], index, bifurcations, (other.end, one.end))
 
 
 def _walked(
