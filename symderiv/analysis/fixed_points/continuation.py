@@ -73,7 +73,7 @@ class Parameters:
     """A flow that depends on parameters.
 
     Attributes:
-        flow: The flow at one value of each parameter.
+        flow: The flow at one value of each parameter; its symmetries are those at all values.
         at: A function from values of all parameters to the packed constants and the learning rate.
         ends: The range of each parameter.
     """
@@ -179,22 +179,15 @@ class _Curve:
 
 
 def followed(
-    flow: ExchangedFlow,
-    at: Callable[[float], tuple[Floats, float]],
-    starts: Sequence[Floats],
-    begin: float,
-    ends: tuple[float, float],
+    problem: OneParameter, starts: Sequence[Floats], begin: float
 ) -> list[FixedPointBranch]:
     """Return the branches through fixed points, and those that bifurcate from them.
 
     Args:
-        flow: The flow at one value of the parameter; its symmetries are those at all values.
-        at: A function from the parameter's value to the packed constants and the learning rate.
+        problem: The equations of fixed points.
         starts: Fixed points at ``begin``.
-        begin: A value of the parameter within its ends.
-        ends: The range of the parameter.
+        begin: A value of the parameter within its range.
     """
-    problem = OneParameter(flow, at, [ends])
     waiting: list[tuple[Floats, Floats | None]] = [
         (np.append(values, problem.levels(begin)), None) for values in starts
     ]
@@ -295,12 +288,7 @@ def _through(problem: OneParameter, vertex: Floats) -> Iterator[tuple[Floats, No
             return
 
 
-def _add(
-    problem: OneParameter,
-    curve: _Curve,
-    u: Floats,
-    tangent: Floats,
-) -> None:
+def _add(problem: OneParameter, curve: _Curve, u: Floats, tangent: Floats) -> None:
     """Add a point to a curve, and the bifurcations before it if the index changed."""
     index = problem.unstable(u)
     for ends in _separated(problem, (curve.points[-1], u), (curve.index[-1], index), tangent):
