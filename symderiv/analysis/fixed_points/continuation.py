@@ -166,196 +166,6 @@ class LargestRate:
         return float(np.max(np.linalg.eigvals(slopes).real)) * unit
 
 
-@dataclass
-class _Curve:
-    """A part of a branch while it is being followed."""
-
-    points: list[Floats]
-    index: list[int]
-    known: Sequence[Bifurcation]
-    bifurcations: list[Bifurcation] = field(default_factory=list)
-    starts: list[tuple[Floats, Floats | None]] = field(default_factory=list)
-    end: str = "stalls"
-
-
-def followed(
-    problem: OneParameter, starts: Sequence[Floats], begin: float
-) -> list[FixedPointBranch]:
-    """Return the branches through fixed points, and those that bifurcate from them.
-
-    Args:
-        problem: The equations of fixed points.
-        starts: Fixed points at ``begin``.
-        begin: A value of the parameter within its range.
-    """
-    waiting: list[tuple[Floats, Floats | None]] = [
-        (np.append(values, problem.levels(begin)), None) for values in starts
-    ]
-    branches: list[FixedPointBranch] = []
-    while waiting and len(branches) < _BRANCHES:
-        start, direction = waiting.pop(0)
-        if any(_contains(problem, branch, start) for branch in branches):
-            continue
-        tangent = problem.tangent(start, direction)
-        known = [each for branch in branches for each in branch.bifurcations]
-        one = _walked(problem, start, tangent, known)
-        known += one.bifurcations
-        if one.end == "closed":
-            other = _Curve([start], one.index[:1], known, end="closed")
-        elif direction is None:
-            other = _walked(problem, start, -tangent, known)
-        else:
-            # the branch begins where it left another one
-            other = _Curve([start, start - direction], one.index[:1] * 2, known, end="bifurcation")
-        points = np.array([*other.points[:0:-1], *one.points])
-        index = np.array([*other.index[:0:-1], *one.index])
-        bifurcations = (*other.bifurcations[::-1], *one.bifurcations)
-        whole = problem.values(points[:, -1]), points[:, :-1], index, bifurcations
-        branches.append(FixedPointBranch(*whole, (other.end, one.end)))
-        waiting += [*one.starts, *other.starts]
-    return branches
-
-
-def _walked(
-    problem: OneParameter, start: Floats, tangent: Floats, known: Sequence[Bifurcation]
-) -> _Curve:
-    """Return the curve that is followed from a fixed point in one direction."""
-    curve = _Curve([start], [problem.unstable(start)], known)
-    u, begun = start, tangent
-    for reached, bent, step in problem.steps(start, tangent, _PACE):
-        if not 0.0 <= reached[-1] <= 1.0:
-            curve.end = "range"
-            inside = problem.at_end(u, reached)
-            if inside is not None:
-                _add(problem, curve, inside, tangent)
-            return curve
-        vertex = _vertex(problem, u, reached) if tangent[-1] * bent[-1] < 0 else None
-        if vertex is not None:
-            # the rest is an image of the part so far; the bifurcation is listed by the branch
-            # crossed here
-            curve.starts += _through(problem, vertex)
-            curve.points.append(vertex)
-            curve.index.append(curve.index[-1])
-            curve.end = "bifurcation"
-            return curve
-        _add(problem, curve, reached, tangent)
-        u, tangent = reached, bent
-        round_ = len(curve.points) > _ROUND and np.linalg.norm(u - start) < step
-        if round_ and tangent @ begun > 0.9:
-            curve.end = "closed"
-        elif problem.flow.least_gram(u[:-1], problem.at(problem.value(u))[0]) < _OUTSIDE:
-            curve.end = "no vectors"
-        elif problem.size(u) > _LARGE:
-            curve.end = "runs away"
-        if curve.end != "stalls" or len(curve.points) >= _STEPS:
-            break
-    return curve
-
-
-def _vertex(problem: OneParameter, before: Floats, after: Floats) -> Floats | None:
-    """Return the point between two at which a symmetry maps a branch onto itself.
-
-    There the symmetry keeps the point and reverses the direction, so that the difference of a point
-    and its image changes its sign.
-    """
-    own, other = (each[:-1] - problem.flow.images(each[:-1]) for each in (before, after))
-    sizes, other_sizes = (np.linalg.norm(each, axis=1) for each in (own, other))
-    along = np.sum(own * other, axis=1)
-    turned = (sizes > _APART) & (other_sizes > _APART) & (along < -0.99 * sizes * other_sizes)
-    for n in np.flatnonzero(turned):
-        share = sizes[n] / (sizes[n] + other_sizes[n])
-        guess = before + share * (after - before)
-        across = np.append(own[n] / sizes[n], 0.0)
-        fixed = []
-        for away in (_VERTEX, 2 * _VERTEX):
-            near = problem.corrected(guess + away * across, across, away)
-            if near is not None:
-                image = problem.flow.images(near[:-1])[n]
-                fixed.append(np.append((near[:-1] + image) / 2, near[-1]))
-        # the part that the symmetry keeps is even in the distance: extrapolate to distance zero
-        if len(fixed) == 2:
-            return np.asarray((4 * fixed[0] - fixed[1]) / 3)
-    return None
-
-
-def _through(problem: OneParameter, vertex: Floats) -> Iterator[tuple[Floats, None]]:
-    """Yield a fixed point near a vertex on the branch that has the vertex's symmetry."""
-    for away in (_AWAY, -_AWAY):
-        level = vertex[-1] + away
-        beside = problem.at_parameter(vertex[:-1], level)
-        if 0.0 <= level <= 1.0 and beside is not None:
-            yield beside, None
-            return
-
-
-def _add(problem: OneParameter, curve: _Curve, u: Floats, tangent: Floats) -> None:
-    """Add a point to a curve, and the bifurcations before it if the index changed."""
-    index = problem.unstable(u)
-    for ends in _separated(problem, (curve.points[-1], u), (curve.index[-1], index), tangent):
-        _cross(problem, curve, ends, tangent)
-        curve.index[-1] = problem.unstable(ends[1])
-    curve.points.append(u)
-    curve.index.append(index)
-
-
-def _separated(
-    problem: OneParameter, ends: tuple[Floats, Floats], index: tuple[int, int], tangent: Floats
-) -> list[tuple[Floats, Floats]]:
-    """Return pieces of a curve between two points that contain one bifurcation each.
-
-    Pieces in which several directions become stable or unstable are halved until each has one, or
-    is too short to be divided.
-    """
-    if index[0] == index[1]:
-        return []
-    low, high = ends
-    middle = None
-    if abs(index[0] - index[1]) > 1 and tangent @ (high - low) > _APART:
-        middle = problem.between(low, high, 0.5, tangent)
-    if middle is None:
-        return [ends]
-    between = problem.unstable(middle)
-    return [
-        *_separated(problem, (low, middle), (index[0], between), tangent),
-        *_separated(problem, (middle, high), (between, index[1]), tangent),
-    ]
-
-
-def _cross(
-    problem: OneParameter, curve: _Curve, ends: tuple[Floats, Floats], tangent: Floats
-) -> None:
-    """Add the bifurcation between two points of a curve, and starts on the branches there."""
-    u = located(problem, curve.index[-1], ends, tangent)
-    curve.points.append(u)
-    curve.index.append(curve.index[-1])
-    for each in curve.known:
-        near = abs(problem.levels(each.parameter)[0] - u[-1]) < 1e-3
-        if near and problem.flow.same(u[:-1], each.values, 1e-2):
-            curve.bifurcations.append(each)
-            return
-    curve.bifurcations.append(_told_apart(problem, curve, u))
-
-
-def located(
-    problem: OneParameter, before: int, ends: tuple[Floats, Floats], tangent: Floats
-) -> Floats:
-    """Return the point between two at which a rate crosses zero, or their middle if it fails."""
-    low, high = ends
-    for _ in range(3):
-        middle = problem.between(low, high, 0.5, tangent)
-        if middle is None:
-            break
-        low, high = (middle, high) if problem.unstable(middle) == before else (low, middle)
-    middle = (low + high) / 2
-    points = SingularPoints.at(problem, middle[:-1])
-    with np.errstate(all="ignore"):
-        solved = newton(points.equations, points.inside(middle), 30, 1e-12, smallest=1e-8)
-    if solved is None:
-        return middle
-    u = points.whole(solved[0])
-    return u if np.linalg.norm(u - middle) < np.linalg.norm(high - low) else middle
-
-
 @dataclass(frozen=True)
 class SingularPoints(CurveEquations):
     r"""Equations of fixed points with an eigenvalue on the imaginary axis.
@@ -431,31 +241,219 @@ class SingularPoints(CurveEquations):
         return missing, np.vstack([by_rates, differences(turned, u, _SLOPE_STEP)])
 
 
-def _told_apart(problem: OneParameter, curve: _Curve, u: Floats) -> Bifurcation:
-    """Return the bifurcation with its kind; add starts on branches there to ``curve.starts``."""
-    value = problem.value(u)
-    slopes = problem.slopes(u)
-    rates = np.linalg.eigvals(slopes[:, :-1])
-    scale = np.max(np.abs(rates))
-    nearest = int(np.argmin(np.abs(rates.real)))
-    if abs(rates[nearest].imag) > _KERNEL * scale:
-        frequency = abs(float(rates[nearest].imag))
-        return Bifurcation("hopf", value, u[:-1], frequency)
-    left, sizes, right = np.linalg.svd(slopes[:, :-1])
-    kernel = sizes < max(_KERNEL * sizes[0], 2 * sizes[-1])
-    by_parameter = np.max(np.abs(left[:, kernel].T @ slopes[:, -1]))
-    if by_parameter > 1e-3 * np.linalg.norm(slopes[:, -1]) + 1e-7 * scale:
-        return Bifurcation("fold", value, u[:-1])
-    sides = []
-    for direction in _directions(right[kernel]):
-        leaving = [each for sign in (1.0, -1.0) for each in _left(problem, u, sign * direction)]
-        inside = (start for start in leaving if 0.0 <= start[-1] <= 1.0)
-        curve.starts += [(start, start - u) for start in inside]
-        sides.append([np.sign(start[-1] - u[-1]) for start in leaving])
-    both = any(1.0 in side and -1.0 in side for side in sides)
-    one = any(side for side in sides)
-    kind = "transcritical" if both else "pitchfork" if one else "branch point"
-    return Bifurcation(kind, value, u[:-1])
+@dataclass
+class _Curve:
+    """A part of a branch, which is followed from a fixed point in one direction.
+
+    Its index is the number of unstable directions at each point, and ``known`` are bifurcations of
+    other curves.
+    """
+
+    problem: OneParameter
+    known: Sequence[Bifurcation]
+    points: list[Floats]
+    index: list[int]
+    bifurcations: list[Bifurcation] = field(default_factory=list)
+    starts: list[tuple[Floats, Floats | None]] = field(default_factory=list)
+    end: str = "stalls"
+
+    def walk(self, tangent: Floats) -> _Curve:
+        """Follow the curve along a tangent, and return it."""
+        problem, start, begun = self.problem, self.points[0], tangent
+        u = start
+        for reached, bent, step in problem.steps(start, tangent, _PACE):
+            if not 0.0 <= reached[-1] <= 1.0:
+                self.end = "range"
+                inside = problem.at_end(u, reached)
+                if inside is not None:
+                    self._add(inside, tangent)
+                break
+            vertex = _vertex(problem, u, reached) if tangent[-1] * bent[-1] < 0 else None
+            if vertex is not None:
+                # the rest is an image of the part so far; the bifurcation is listed by the branch
+                # crossed here
+                self.starts += _through(problem, vertex)
+                self.points.append(vertex)
+                self.index.append(self.index[-1])
+                self.end = "bifurcation"
+                break
+            self._add(reached, tangent)
+            u, tangent = reached, bent
+            round_ = len(self.points) > _ROUND and np.linalg.norm(u - start) < step
+            if round_ and tangent @ begun > 0.9:
+                self.end = "closed"
+            elif problem.flow.least_gram(u[:-1], problem.at(problem.value(u))[0]) < _OUTSIDE:
+                self.end = "no vectors"
+            elif problem.size(u) > _LARGE:
+                self.end = "runs away"
+            if self.end != "stalls" or len(self.points) >= _STEPS:
+                break
+        return self
+
+    def _add(self, u: Floats, tangent: Floats) -> None:
+        """Add a point, and the bifurcations before it if the index changed."""
+        index = self.problem.unstable(u)
+        for ends in self._separated((self.points[-1], u), (self.index[-1], index), tangent):
+            self._cross(ends, tangent)
+            self.index[-1] = self.problem.unstable(ends[1])
+        self.points.append(u)
+        self.index.append(index)
+
+    def _separated(
+        self, ends: tuple[Floats, Floats], index: tuple[int, int], tangent: Floats
+    ) -> list[tuple[Floats, Floats]]:
+        """Return pieces of the curve between two points that contain one bifurcation each.
+
+        Pieces in which several directions become stable or unstable are halved until each has one,
+        or is too short to be divided.
+        """
+        if index[0] == index[1]:
+            return []
+        low, high = ends
+        middle = None
+        if abs(index[0] - index[1]) > 1 and tangent @ (high - low) > _APART:
+            middle = self.problem.between(low, high, 0.5, tangent)
+        if middle is None:
+            return [ends]
+        between = self.problem.unstable(middle)
+        return [
+            *self._separated((low, middle), (index[0], between), tangent),
+            *self._separated((middle, high), (between, index[1]), tangent),
+        ]
+
+    def _cross(self, ends: tuple[Floats, Floats], tangent: Floats) -> None:
+        """Add the bifurcation between two points, and starts on the branches there."""
+        u = self._located(ends, tangent)
+        self.points.append(u)
+        self.index.append(self.index[-1])
+        for each in self.known:
+            near = abs(self.problem.levels(each.parameter)[0] - u[-1]) < 1e-3
+            if near and self.problem.flow.same(u[:-1], each.values, 1e-2):
+                self.bifurcations.append(each)
+                return
+        self.bifurcations.append(self._told_apart(u))
+
+    def _located(self, ends: tuple[Floats, Floats], tangent: Floats) -> Floats:
+        """Return the point between two at which a rate crosses zero, or else their middle."""
+        problem, (low, high) = self.problem, ends
+        for _ in range(3):
+            middle = problem.between(low, high, 0.5, tangent)
+            if middle is None:
+                break
+            same = problem.unstable(middle) == self.index[-1]
+            low, high = (middle, high) if same else (low, middle)
+        middle = (low + high) / 2
+        points = SingularPoints.at(problem, middle[:-1])
+        with np.errstate(all="ignore"):
+            solved = newton(points.equations, points.inside(middle), 30, 1e-12, smallest=1e-8)
+        if solved is None:
+            return middle
+        u = points.whole(solved[0])
+        return u if np.linalg.norm(u - middle) < np.linalg.norm(high - low) else middle
+
+    def _told_apart(self, u: Floats) -> Bifurcation:
+        """Return the bifurcation with its kind; add starts on the branches there."""
+        value = self.problem.value(u)
+        slopes = self.problem.slopes(u)
+        rates = np.linalg.eigvals(slopes[:, :-1])
+        scale = np.max(np.abs(rates))
+        nearest = int(np.argmin(np.abs(rates.real)))
+        if abs(rates[nearest].imag) > _KERNEL * scale:
+            frequency = abs(float(rates[nearest].imag))
+            return Bifurcation("hopf", value, u[:-1], frequency)
+        left, sizes, right = np.linalg.svd(slopes[:, :-1])
+        kernel = sizes < max(_KERNEL * sizes[0], 2 * sizes[-1])
+        by_parameter = np.max(np.abs(left[:, kernel].T @ slopes[:, -1]))
+        if by_parameter > 1e-3 * np.linalg.norm(slopes[:, -1]) + 1e-7 * scale:
+            return Bifurcation("fold", value, u[:-1])
+        sides = []
+        for direction in _directions(right[kernel]):
+            ways = (_left(self.problem, u, sign * direction) for sign in (1.0, -1.0))
+            leaving = [each for way in ways for each in way]
+            inside = (start for start in leaving if 0.0 <= start[-1] <= 1.0)
+            self.starts += [(start, start - u) for start in inside]
+            sides.append([np.sign(start[-1] - u[-1]) for start in leaving])
+        both = any(1.0 in side and -1.0 in side for side in sides)
+        one = any(side for side in sides)
+        kind = "transcritical" if both else "pitchfork" if one else "branch point"
+        return Bifurcation(kind, value, u[:-1])
+
+
+def followed(
+    problem: OneParameter, starts: Sequence[Floats], begin: float
+) -> list[FixedPointBranch]:
+    """Return the branches through fixed points, and those that bifurcate from them.
+
+    Args:
+        problem: The equations of fixed points.
+        starts: Fixed points at ``begin``.
+        begin: A value of the parameter within its range.
+    """
+    waiting: list[tuple[Floats, Floats | None]] = [
+        (np.append(values, problem.levels(begin)), None) for values in starts
+    ]
+    branches: list[FixedPointBranch] = []
+    while waiting and len(branches) < _BRANCHES:
+        start, direction = waiting.pop(0)
+        if any(_contains(problem, branch, start) for branch in branches):
+            continue
+        tangent = problem.tangent(start, direction)
+        known = [each for branch in branches for each in branch.bifurcations]
+        one = _Curve(problem, known, [start], [problem.unstable(start)]).walk(tangent)
+        known += one.bifurcations
+        other = _Curve(problem, known, [start], one.index[:1])
+        if one.end == "closed":
+            other.end = "closed"
+        elif direction is None:
+            other.walk(-tangent)
+        else:
+            # the branch begins where it left another one
+            other.points.append(start - direction)
+            other.index *= 2
+            other.end = "bifurcation"
+        points = np.array([*other.points[:0:-1], *one.points])
+        index = np.array([*other.index[:0:-1], *one.index])
+        bifurcations = (*other.bifurcations[::-1], *one.bifurcations)
+        whole = problem.values(points[:, -1]), points[:, :-1], index, bifurcations
+        branches.append(FixedPointBranch(*whole, (other.end, one.end)))
+        waiting += [*one.starts, *other.starts]
+    return branches
+
+
+def _vertex(problem: OneParameter, before: Floats, after: Floats) -> Floats | None:
+    """Return the point between two at which a symmetry maps a branch onto itself.
+
+    There the symmetry keeps the point and reverses the direction, so that the difference of a point
+    and its image changes its sign.
+    """
+    own, other = (each[:-1] - problem.flow.images(each[:-1]) for each in (before, after))
+    sizes, other_sizes = (np.linalg.norm(each, axis=1) for each in (own, other))
+    along = np.sum(own * other, axis=1)
+    turned = (sizes > _APART) & (other_sizes > _APART) & (along < -0.99 * sizes * other_sizes)
+    for n in np.flatnonzero(turned):
+        share = sizes[n] / (sizes[n] + other_sizes[n])
+        guess = before + share * (after - before)
+        across = np.append(own[n] / sizes[n], 0.0)
+        fixed = []
+        for away in (_VERTEX, 2 * _VERTEX):
+            near = problem.corrected(guess + away * across, across, away)
+            if near is not None:
+                image = problem.flow.images(near[:-1])[n]
+                fixed.append(np.append((near[:-1] + image) / 2, near[-1]))
+        # the part that the symmetry keeps is even in the distance: extrapolate to distance zero
+        if len(fixed) == 2:
+            return np.asarray((4 * fixed[0] - fixed[1]) / 3)
+    return None
+
+
+def _through(problem: OneParameter, vertex: Floats) -> Iterator[tuple[Floats, None]]:
+    """Yield a fixed point near a vertex on the branch that has the vertex's symmetry."""
+    for away in (_AWAY, -_AWAY):
+        level = vertex[-1] + away
+        beside = problem.at_parameter(vertex[:-1], level)
+        if 0.0 <= level <= 1.0 and beside is not None:
+            yield beside, None
+            return
 
 
 def _directions(kernel: Floats) -> Iterator[Floats]:
