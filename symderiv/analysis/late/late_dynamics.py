@@ -165,9 +165,8 @@ class LateDynamics:
         It is the middle half, in ln α, of the span between the times of the fastest and the slowest
         rate of the distance to the teachers.
         """
-        fast = 2.0 * self.learning_rate * float(np.max(self.stiffness) * np.max(self.eigenvalue))
-        slow = 2.0 * self.learning_rate * float(np.min(self.stiffness) * np.min(self.eigenvalue))
-        low, high = math.log(1.0 / fast), math.log(1.0 / slow)
+        rates = (float(end(self.stiffness) * end(self.eigenvalue)) for end in (np.max, np.min))
+        low, high = (math.log(1.0 / (2.0 * self.learning_rate * rate)) for rate in rates)
         return math.exp(0.75 * low + 0.25 * high), math.exp(0.25 * low + 0.75 * high)
 
     @property
@@ -343,7 +342,7 @@ class LateDynamics:
                 "second order is computed together with the η² terms; leave one of them out",
                 argument="distinct_eigenvalues",
             )
-        curvature = np.array(self.theory.noise_curvature(self.units, *self.teacher_moments))
+        curvature = self.theory.noise_curvature(self.units, *self.teacher_moments)
         mass, teacher = self.weight * self.eigenvalue, self.teacher[:, None]
         # The overlaps as combinations of the eigenvectors of their symmetric matrix.
         scale = np.sqrt(self.weight * self.multiplicity[:, None] / teacher)
