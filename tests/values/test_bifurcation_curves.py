@@ -11,7 +11,7 @@ import pytest
 
 import symderiv as sd
 from symderiv.analysis.fixed_points.bifurcation_curves import bifurcation_curves
-from symderiv.analysis.fixed_points.continuation import Parameters, followed
+from symderiv.analysis.fixed_points.continuation import OneParameter, Parameters, followed
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ def test_curves_are_those_that_are_known(
         return np.array([p, q]), 1.0
 
     plane = Parameters(flow, at, ((0.0, 1.0), (0.0, 1.0)))  # type: ignore[arg-type]
-    branches = followed(flow, at, [np.array(start)], begin, (0.0, 1.0))  # type: ignore[arg-type]
+    problem = OneParameter(flow, at, [(0.0, 1.0)])  # type: ignore[arg-type]
+    branches = followed(problem, [np.array(start)], begin)
     curves = [each for each in bifurcation_curves(plane, branches, second) if each.kind == kind]
     curve = curves[0]
     p, q = curve.parameters.T

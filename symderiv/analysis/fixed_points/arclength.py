@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.newton_steps import newton
+from symderiv.analysis.fixed_points.newton_steps import Floats, newton
 from symderiv.foundation.errors import ToleranceError
 
-Floats = npt.NDArray[np.float64]
 _FEW = 5
 
 
@@ -119,12 +117,12 @@ class CurveEquations(ABC):
 
     def at_parameter(self, values: Floats, level: float) -> Floats | None:
         """Return the point at a given level of the parameter near some coordinates."""
-        return self.corrected(np.append(values, level), _last_unit(values.size + 1), level)
+        return self.corrected(np.append(values, level), np.eye(values.size + 1)[-1], level)
 
     def at_end(self, before: Floats, after: Floats) -> Floats | None:
         """Return the point at the end of the parameter's range that lies between two points."""
         end = float(np.clip(after[-1], 0.0, 1.0))
-        return self.corrected((before + after) / 2, _last_unit(after.size), end)
+        return self.corrected((before + after) / 2, np.eye(after.size)[-1], end)
 
     def steps(
         self, u: Floats, tangent: Floats, pace: StepPace
@@ -141,10 +139,3 @@ class CurveEquations(ABC):
             yield u, bent, step
             tangent = bent
             step = min(pace.growth[rounds >= _FEW] * step, pace.most * self.size(u))
-
-
-def _last_unit(size: int) -> Floats:
-    """Return the unit vector of the parameter."""
-    unit = np.zeros(size)
-    unit[-1] = 1.0
-    return unit

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, StepPace
+from symderiv.analysis.fixed_points.arclength import StepPace
 from symderiv.analysis.fixed_points.continuation import (
     FixedPointBranch,
     Parameters,
     SingularPoints,
-    frame_of,
 )
+from symderiv.analysis.fixed_points.newton_steps import Floats
 
 _PACE, _STEPS = StepPace(1 / 64, 1e-4, 1 / 24, 0.9, (1.5, 1.0)), 300
 _SAME, _ROUND = 2e-3, 8
@@ -42,32 +42,6 @@ class BifurcationCurve:
     ends: tuple[str, str]
 
 
-@dataclass(frozen=True)
-class _Singular(CurveEquations):
-    """The equations of bifurcation points in two parameters."""
-
-    plane: Parameters
-    points: SingularPoints
-
-    _rounds, _small, _flat = 20, 1e-9, 1e-8
-
-    @classmethod
-    def at(cls, plane: Parameters, values: Floats) -> _Singular:
-        """Return the equations of bifurcations with the symmetry of a fixed point."""
-        return cls(plane, SingularPoints(plane.rates, frame_of(plane.flow, values)))
-
-    def equations(self, u: Floats) -> tuple[Floats, Floats]:
-        return self.points.equations(u)
-
-    def settled(self, u: Floats, size: float) -> bool:
-        # where branches of one symmetry cross, Newton's method converges linearly: steps halve
-        return size < 1e-5 * self.size(u) and bool(np.max(np.abs(self.equations(u)[0])) < 1e-6)
-
-    def frequency(self, u: Floats) -> float:
-        slopes = self.points.slopes(self.points.whole(u))
-        return abs(self.points.crossing(slopes)[0].imag)
-
-
 def bifurcation_curves(
     plane: Parameters, branches: Sequence[FixedPointBranch], second: float
 ) -> list[BifurcationCurve]:
@@ -80,28 +54,30 @@ def bifurcation_curves(
     """
     curves: list[BifurcationCurve] = []
     for each in (each for branch in branches for each in branch.bifurcations):
-        problem = _Singular.at(plane, each.values)
+        problem = SingularPoints.at(plane, each.values)
         levels = plane.levels(np.array([each.parameter, second]))
-        near = problem.points.inside(np.append(each.values, levels))
+        near = problem.inside(np.append(each.values, levels))
         start = problem.corrected(near, np.eye(near.size)[-1])
         if start is None or any(_contains(curve, problem, start) for curve in curves):
             continue
         before, first = _walked(problem, start, -1.0)
         after, last = ([], first) if first == "closed" else _walked(problem, start, 1.0)
         points = [*before[::-1], start, *after]
+        whole = np.array([problem.whole(u) for u in points])
+        rates = [problem.crossing(plane.slopes(u))[0] for u in whole] if each.kind == "hopf" else []
         curves.append(
             BifurcationCurve(
                 each.kind,
-                np.array([plane.values(u[-2:]) for u in points]),
-                np.array([problem.points.whole(u)[:-2] for u in points]),
-                np.array([problem.frequency(u) if each.kind == "hopf" else 0.0 for u in points]),
+                plane.values(whole[:, -2:]),
+                whole[:, :-2],
+                np.abs(np.imag(rates or np.zeros(len(points)))),
                 (first, last),
             )
         )
     return curves
 
 
-def _walked(problem: _Singular, start: Floats, sign: float) -> tuple[list[Floats], str]:
+def _walked(problem: SingularPoints, start: Floats, sign: float) -> tuple[list[Floats], str]:
     """Return the points that follow ``start`` on a curve, and why the curve ends."""
     unit = np.eye(start.size)
     points = [start]
@@ -121,10 +97,10 @@ def _walked(problem: _Singular, start: Floats, sign: float) -> tuple[list[Floats
     return points[1:], "lost"
 
 
-def _contains(curve: BifurcationCurve, problem: _Singular, point: Floats) -> bool:
+def _contains(curve: BifurcationCurve, problem: SingularPoints, point: Floats) -> bool:
     """Return whether a curve goes through a point or one of its images."""
     plane = problem.plane
     levels = plane.levels(curve.parameters)
     near = np.flatnonzero(np.max(np.abs(levels - point[-2:]), axis=1) < _SAME)
-    values = problem.points.whole(point)[:-2]
+    values = problem.whole(point)[:-2]
     return any(plane.flow.same(curve.values[n], values, 1e-2) for n in near)

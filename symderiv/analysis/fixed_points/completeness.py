@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb, arb_mat
 
+from symderiv.analysis.fixed_points.newton_steps import Floats
 from symderiv.analysis.fixed_points.search import Found, measured, root_in, spaces_of
 from symderiv.analysis.fixed_points.symmetric_states import SymmetricStates, contained
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
@@ -29,8 +30,6 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.progress import progress_bar
 from symderiv.precision.balls.box_search import ROUNDING, Census, roots_in_box
 from symderiv.precision.balls.operations import Operations, Recorder, refusing_integrals
-
-Floats = npt.NDArray[np.float64]
 
 _MOST_BOXES, _LARGEST_PART = 2_000_000, 7
 
@@ -65,7 +64,8 @@ class BoxedEquations:
         recorder = Recorder()
         P, R = states.filled([recorder.input() for _ in range(states.size)], arb(0))
         (K, M), T = R.shape, np.array(known["T"])
-        if states.flow.sizes["L"] != 1 or not _is_one(known["eigenvalue"], known["weight"]):
+        inputs = (*known["eigenvalue"], *known["weight"])
+        if states.flow.sizes["L"] != 1 or not all(abs(each - 1) < 1e-12 for each in inputs):
             raise NotYetError("completeness can be proved only for isotropic inputs of variance 1")
         if states.flow.place.size != K * (K + 1) // 2 + K * M:
             raise NotYetError(
@@ -85,7 +85,7 @@ class BoxedEquations:
     def cut(self, low: Floats, high: Floats, largest: float) -> npt.NDArray[np.bool_]:
         """Reduce boxes in place to where vectors exist; return a mask of those that remain."""
         states = self.states
-        for n in np.unique(states.diagonal[states.diagonal >= 0]):
+        for n in {*np.diag(states.labels[0]).tolist()} - {-1}:
             np.maximum(low[:, n], 0.0, out=low[:, n])
         for k, i, j in states.pairs:
             bound = np.sqrt(np.maximum(high[:, i] * high[:, j], 0.0)) * (1 + ROUNDING)
@@ -111,10 +111,10 @@ class BoxedEquations:
 
     def _limit(self, low: Floats, high: Floats, largest: float) -> None:
         """Reduce boxes in place to where all Q_ii are at most ``largest``."""
-        labels, _ = self.states.of_teachers
+        of_students, of_teachers = self.states.labels
         # R T⁻¹ Rᵀ ≥ |R|² times the least eigenvalue of T⁻¹
         least = float(np.linalg.eigvalsh(self.inverse)[0]) * (1 - 1e-9)
-        for n, row in zip(self.states.diagonal, labels, strict=True):
+        for n, row in zip(np.diag(of_students), of_teachers, strict=True):
             row = row[row >= 0]
             squares = least * np.maximum(np.maximum(low[:, row], -high[:, row]), 0.0) ** 2
             along = np.sum(squares, axis=1)
@@ -154,10 +154,6 @@ def _rates(
     return dict(zip(chain(*places), [*along.ravel(), *across[upper]], strict=True))
 
 
-def _is_one(*fields: Sequence[Any]) -> bool:
-    return all(abs(each - 1) < 1e-12 for field in fields for each in field)
-
-
 def census(
     equations: BoxedEquations,
     known: Sequence[Floats],
@@ -175,7 +171,7 @@ def census(
         tell: A function that is called with the share of the box that is decided.
     """
     reach = np.sqrt(largest / float(np.linalg.eigvalsh(equations.inverse)[0])) * (1 + 1e-9)
-    in_R = np.unique(equations.states.of_teachers[0])
+    in_R = np.unique(equations.states.labels[1])
     bound = np.full(equations.states.size, float(largest))
     bound[in_R[in_R >= 0]] = reach
     return roots_in_box(

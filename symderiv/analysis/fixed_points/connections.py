@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, kept_projector
 from symderiv.analysis.fixed_points.families import Family
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels
 from symderiv.analysis.fixed_points.search import Found
 from symderiv.analysis.fixed_points.symmetric_flow import integrated
-
-Floats = npt.NDArray[np.float64]
 
 _STEP, _NEAR, _SYMMETRIC = 2e-3, 4e-4, 1e-9
 _LASTING, _STAGES, _LARGE = 60.0, 150, 1e4
@@ -109,7 +107,7 @@ def _kept_directions(flow: ExchangedFlow, point: Found, basis: Floats) -> Iterat
 def _arrival(
     flow: ExchangedFlow,
     start: Floats,
-    known: tuple[Floats, npt.NDArray[np.int64]],
+    known: tuple[Floats, Labels],
     continua: Mapping[int, Family],
     slowest: float,
 ) -> tuple[int | None, float]:

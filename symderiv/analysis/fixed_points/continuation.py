@@ -1,11 +1,9 @@
 r"""Fixed points followed in one parameter, through folds and branch points.
 
-Where the number of unstable directions changes, the point is located and classified as
-
-* a *Hopf* point, if a pair of complex eigenvalues crosses the imaginary axis; * a *fold*, if the
-derivative by the parameter is not in the range of the Jacobian; * a *pitchfork* or a
-*transcritical* point otherwise, according to the branches that leave it: along
-:math:`\pm\varepsilon` they have the parameter on the same side or on both sides.
+Where the number of unstable directions changes, the point is located and classified: as a *Hopf*
+point, if a pair of complex eigenvalues crosses the imaginary axis; as a *fold*, if the derivative
+by the parameter is not in the range of the Jacobian; otherwise as a *pitchfork* or a
+*transcritical* point, if branches leave it to one side or to both sides of the parameter.
 """
 
 from __future__ import annotations
@@ -14,12 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eig
 
-from symderiv.analysis.fixed_points.arclength import CurveEquations, Floats, StepPace
+from symderiv.analysis.fixed_points.arclength import CurveEquations, StepPace
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, kept_projector
-from symderiv.analysis.fixed_points.newton_steps import newton
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels, newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 
 _STEPS, _BRANCHES = 600, 40
@@ -66,7 +63,7 @@ class FixedPointBranch:
 
     parameter: Floats
     values: Floats
-    index: npt.NDArray[np.int64]
+    index: Labels
     bifurcations: tuple[Bifurcation, ...]
     ends: tuple[str, str]
 
@@ -76,7 +73,7 @@ class Parameters:
     """A flow that depends on parameters.
 
     Attributes:
-        flow: The flow at one value of each parameter.
+        flow: The flow at one value of each parameter; its symmetries are those at all values.
         at: A function from values of all parameters to the packed constants and the learning rate.
         ends: The range of each parameter.
     """
@@ -101,6 +98,10 @@ class Parameters:
         constants, unit = self.at(*map(float, self.values(u[n:])))
         return self.flow.slope(u[:n], constants) * (self.flow.unit / unit)
 
+    def slopes(self, u: Floats) -> Floats:
+        """Return the derivatives of the rates by u, shape (n, n + p) for p parameters."""
+        return differences(self.rates, u, _SLOPE_STEP)
+
 
 @dataclass(frozen=True)
 class OneParameter(Parameters, CurveEquations):
@@ -110,10 +111,6 @@ class OneParameter(Parameters, CurveEquations):
 
     def value(self, u: Floats) -> float:
         return float(self.values(u[-1:])[0])
-
-    def slopes(self, u: Floats) -> Floats:
-        """Return the derivatives of the rates by u, shape (n, n + 1)."""
-        return differences(self.rates, u, _SLOPE_STEP)
 
     def equations(self, u: Floats) -> tuple[Floats, Floats]:
         return self.rates(u), self.slopes(u)
@@ -134,33 +131,22 @@ class LargestRate:
     The fixed point is followed by Newton's method from one value of the parameter to the next.
 
     Args:
-        flow, at: As in :func:`followed`.
+        problem: The equations of fixed points.
         start: A fixed point.
         begin: The value of the parameter at this fixed point.
-        ends: The range of the parameter.
     """
 
     _SHARE = 1 / 48
 
-    def __init__(
-        self,
-        flow: ExchangedFlow,
-        at: Callable[[float], tuple[Floats, float]],
-        start: Floats,
-        begin: float,
-        ends: tuple[float, float],
-    ) -> None:
-        self._problem = OneParameter(flow, at, [ends])
-        self._known = {float(self._problem.levels(begin)[0]): start}
+    def __init__(self, problem: OneParameter, start: Floats, begin: float) -> None:
+        self._problem, self._known = problem, {float(problem.levels(begin)[0]): start}
 
     def point(self, value: float) -> Floats | None:
         """Return the fixed point at a value; None if the branch ends before."""
         problem, known = self._problem, self._known
         goal = float(problem.levels(value)[0])
-        while True:
+        while goal not in known:
             level = min(known, key=lambda each: abs(each - goal))
-            if level == goal:
-                return known[level]
             step = float(np.clip(goal - level, -self._SHARE, self._SHARE))
             there = goal if abs(goal - level) <= self._SHARE else level + step
             corrected = problem.at_parameter(known[level], there)
@@ -168,6 +154,7 @@ class LargestRate:
             if corrected is None or apart > 0.5 * (1 + np.max(np.abs(known[level]))):
                 return None
             known[there] = corrected[:-1]
+        return known[goal]
 
     def __call__(self, value: float) -> float:
         """Return the largest real part of the eigenvalues; NaN beyond the end of the branch."""
@@ -179,35 +166,229 @@ class LargestRate:
         return float(np.max(np.linalg.eigvals(slopes).real)) * unit
 
 
+@dataclass(frozen=True)
+class SingularPoints(CurveEquations):
+    r"""Equations of fixed points with an eigenvalue on the imaginary axis.
+
+    The unknowns are coordinates in a frame of states with one symmetry, followed by parameters.
+
+    Besides the rates, the real part of an eigenvalue of the full Jacobian J vanishes. Its
+    derivatives are those of :math:`w^T J v/(w^T v)` with the eigenvectors w and v held fixed. These
+    equations are regular at symmetry-breaking bifurcations, at folds and at Hopf points.
+
+    Attributes:
+        plane: The flow with its parameters.
+        frame: Orthonormal basis of the states with the symmetry, shape (n, m).
+    """
+
+    plane: Parameters
+    frame: Floats
+
+    _rounds, _small, _flat = 20, 1e-9, 1e-8
+
+    @classmethod
+    def at(cls, plane: Parameters, values: Floats) -> SingularPoints:
+        """Return the equations of bifurcations with the symmetries of a given state."""
+        projector = kept_projector(plane.flow, values, _SYMMETRIC)
+        sizes, vectors = np.linalg.eigh((projector + projector.T) / 2)
+        return cls(plane, np.asarray(vectors[:, sizes > 0.5]))
+
+    def settled(self, u: Floats, size: float) -> bool:
+        # where branches of one symmetry cross, Newton's method converges linearly: steps halve
+        return size < 1e-5 * self.size(u) and bool(np.max(np.abs(self.equations(u)[0])) < 1e-6)
+
+    def whole(self, u: Floats) -> Floats:
+        """Return all coordinates, followed by the parameters, for coordinates in the frame."""
+        n = self.frame.shape[1]
+        return np.append(self.frame @ u[:n], u[n:])
+
+    def inside(self, whole: Floats) -> Floats:
+        """Return coordinates in the frame, followed by the parameters, for all coordinates."""
+        n = len(self.frame)
+        return np.append(self.frame.T @ whole[:n], whole[n:])
+
+    def crossing(self, slopes: Floats) -> tuple[complex, Floats, Floats]:
+        """Return the eigenvalue nearest to the imaginary axis, with left and right eigenvectors.
+
+        The product of the two is one.
+        """
+        rates, left, right = eig(slopes[:, : len(self.frame)], left=True)
+        nearest = int(np.argmin(np.abs(rates.real)))
+        own, other = left[:, nearest].conj(), right[:, nearest]
+        return complex(rates[nearest]), own / (own @ other), other
+
+    def equations(self, u: Floats) -> tuple[Floats, Floats]:
+        """Return the residuals, shape (m + 1,), and their derivatives by u."""
+        whole, (n, m) = self.whole(u), self.frame.shape
+        slopes = self.plane.slopes(whole)
+        if not np.all(np.isfinite(slopes)):
+            return np.full(m + 1, np.nan), np.full((m + 1, u.size), np.nan)
+        rate, left, right = self.crossing(slopes)
+        axes = np.array([right.real, right.imag])
+
+        def turned(at: Floats) -> Floats:
+            """Return the real part of w^T J v at other unknowns, w and v being fixed."""
+            here = self.whole(at)
+            along = differences(
+                lambda e: self.plane.rates(np.append(here[:n] + e @ axes, here[n:])),
+                np.zeros(2),
+                _SLOPE_STEP,
+            )
+            return np.array([(left @ (along[:, 0] + 1j * along[:, 1])).real])
+
+        by_rates = self.frame.T @ np.hstack([slopes[:, :n] @ self.frame, slopes[:, n:]])
+        missing = np.append(self.frame.T @ self.plane.rates(whole), rate.real)
+        return missing, np.vstack([by_rates, differences(turned, u, _SLOPE_STEP)])
+
+
 @dataclass
 class _Curve:
-    """A part of a branch while it is being followed."""
+    """A part of a branch, which is followed from a fixed point in one direction.
 
+    Its index is the number of unstable directions at each point, and ``known`` are bifurcations of
+    other curves.
+    """
+
+    problem: OneParameter
+    known: Sequence[Bifurcation]
     points: list[Floats]
     index: list[int]
-    known: Sequence[Bifurcation]
     bifurcations: list[Bifurcation] = field(default_factory=list)
     starts: list[tuple[Floats, Floats | None]] = field(default_factory=list)
     end: str = "stalls"
 
+    def walk(self, tangent: Floats) -> _Curve:
+        """Follow the curve along a tangent, and return it."""
+        problem, start, begun = self.problem, self.points[0], tangent
+        u = start
+        for reached, bent, step in problem.steps(start, tangent, _PACE):
+            if not 0.0 <= reached[-1] <= 1.0:
+                self.end = "range"
+                inside = problem.at_end(u, reached)
+                if inside is not None:
+                    self._add(inside, tangent)
+                break
+            vertex = _vertex(problem, u, reached) if tangent[-1] * bent[-1] < 0 else None
+            if vertex is not None:
+                # the rest is an image of the part so far; the bifurcation is listed by the branch
+                # crossed here
+                self.starts += _through(problem, vertex)
+                self.points.append(vertex)
+                self.index.append(self.index[-1])
+                self.end = "bifurcation"
+                break
+            self._add(reached, tangent)
+            u, tangent = reached, bent
+            round_ = len(self.points) > _ROUND and np.linalg.norm(u - start) < step
+            if round_ and tangent @ begun > 0.9:
+                self.end = "closed"
+            elif problem.flow.least_gram(u[:-1], problem.at(problem.value(u))[0]) < _OUTSIDE:
+                self.end = "no vectors"
+            elif problem.size(u) > _LARGE:
+                self.end = "runs away"
+            if self.end != "stalls" or len(self.points) >= _STEPS:
+                break
+        return self
+
+    def _add(self, u: Floats, tangent: Floats) -> None:
+        """Add a point, and the bifurcations before it if the index changed."""
+        index = self.problem.unstable(u)
+        for ends in self._separated((self.points[-1], u), (self.index[-1], index), tangent):
+            self._cross(ends, tangent)
+            self.index[-1] = self.problem.unstable(ends[1])
+        self.points.append(u)
+        self.index.append(index)
+
+    def _separated(
+        self, ends: tuple[Floats, Floats], index: tuple[int, int], tangent: Floats
+    ) -> list[tuple[Floats, Floats]]:
+        """Return pieces of the curve between two points that contain one bifurcation each.
+
+        Pieces in which several directions become stable or unstable are halved until each has one,
+        or is too short to be divided.
+        """
+        if index[0] == index[1]:
+            return []
+        low, high = ends
+        middle = None
+        if abs(index[0] - index[1]) > 1 and tangent @ (high - low) > _APART:
+            middle = self.problem.between(low, high, 0.5, tangent)
+        if middle is None:
+            return [ends]
+        between = self.problem.unstable(middle)
+        return [
+            *self._separated((low, middle), (index[0], between), tangent),
+            *self._separated((middle, high), (between, index[1]), tangent),
+        ]
+
+    def _cross(self, ends: tuple[Floats, Floats], tangent: Floats) -> None:
+        """Add the bifurcation between two points, and starts on the branches there."""
+        u = self._located(ends, tangent)
+        self.points.append(u)
+        self.index.append(self.index[-1])
+        for each in self.known:
+            near = abs(self.problem.levels(each.parameter)[0] - u[-1]) < 1e-3
+            if near and self.problem.flow.same(u[:-1], each.values, 1e-2):
+                self.bifurcations.append(each)
+                return
+        self.bifurcations.append(self._told_apart(u))
+
+    def _located(self, ends: tuple[Floats, Floats], tangent: Floats) -> Floats:
+        """Return the point between two at which a rate crosses zero, or else their middle."""
+        problem, (low, high) = self.problem, ends
+        for _ in range(3):
+            middle = problem.between(low, high, 0.5, tangent)
+            if middle is None:
+                break
+            same = problem.unstable(middle) == self.index[-1]
+            low, high = (middle, high) if same else (low, middle)
+        middle = (low + high) / 2
+        points = SingularPoints.at(problem, middle[:-1])
+        with np.errstate(all="ignore"):
+            solved = newton(points.equations, points.inside(middle), 30, 1e-12, smallest=1e-8)
+        if solved is None:
+            return middle
+        u = points.whole(solved[0])
+        return u if np.linalg.norm(u - middle) < np.linalg.norm(high - low) else middle
+
+    def _told_apart(self, u: Floats) -> Bifurcation:
+        """Return the bifurcation with its kind; add starts on the branches there."""
+        value = self.problem.value(u)
+        slopes = self.problem.slopes(u)
+        rates = np.linalg.eigvals(slopes[:, :-1])
+        scale = np.max(np.abs(rates))
+        nearest = int(np.argmin(np.abs(rates.real)))
+        if abs(rates[nearest].imag) > _KERNEL * scale:
+            frequency = abs(float(rates[nearest].imag))
+            return Bifurcation("hopf", value, u[:-1], frequency)
+        left, sizes, right = np.linalg.svd(slopes[:, :-1])
+        kernel = sizes < max(_KERNEL * sizes[0], 2 * sizes[-1])
+        by_parameter = np.max(np.abs(left[:, kernel].T @ slopes[:, -1]))
+        if by_parameter > 1e-3 * np.linalg.norm(slopes[:, -1]) + 1e-7 * scale:
+            return Bifurcation("fold", value, u[:-1])
+        sides = []
+        for direction in _directions(right[kernel]):
+            ways = (_left(self.problem, u, sign * direction) for sign in (1.0, -1.0))
+            leaving = [each for way in ways for each in way]
+            inside = (start for start in leaving if 0.0 <= start[-1] <= 1.0)
+            self.starts += [(start, start - u) for start in inside]
+            sides.append([np.sign(start[-1] - u[-1]) for start in leaving])
+        both = any(1.0 in side and -1.0 in side for side in sides)
+        one = any(side for side in sides)
+        kind = "transcritical" if both else "pitchfork" if one else "branch point"
+        return Bifurcation(kind, value, u[:-1])
+
 
 def followed(
-    flow: ExchangedFlow,
-    at: Callable[[float], tuple[Floats, float]],
-    starts: Sequence[Floats],
-    begin: float,
-    ends: tuple[float, float],
+    problem: OneParameter, starts: Sequence[Floats], begin: float
 ) -> list[FixedPointBranch]:
     """Return the branches through fixed points, and those that bifurcate from them.
 
     Args:
-        flow: The flow at one value of the parameter; its symmetries are those at all values.
-        at: A function from the parameter's value to the packed constants and the learning rate.
+        problem: The equations of fixed points.
         starts: Fixed points at ``begin``.
-        begin: A value of the parameter within its ends.
-        ends: The range of the parameter.
+        begin: A value of the parameter within its range.
     """
-    problem = OneParameter(flow, at, [ends])
     waiting: list[tuple[Floats, Floats | None]] = [
         (np.append(values, problem.levels(begin)), None) for values in starts
     ]
@@ -218,63 +399,25 @@ def followed(
             continue
         tangent = problem.tangent(start, direction)
         known = [each for branch in branches for each in branch.bifurcations]
-        one = _walked(problem, start, tangent, known)
+        one = _Curve(problem, known, [start], [problem.unstable(start)]).walk(tangent)
         known += one.bifurcations
+        other = _Curve(problem, known, [start], one.index[:1])
         if one.end == "closed":
-            other = _Curve([start], one.index[:1], known, end="closed")
+            other.end = "closed"
         elif direction is None:
-            other = _walked(problem, start, -tangent, known)
+            other.walk(-tangent)
         else:
             # the branch begins where it left another one
-            other = _Curve([start, start - direction], one.index[:1] * 2, known, end="bifurcation")
-        branches.append(_joined(problem, one, other))
-        for curve in (one, other):
-            waiting += curve.starts
+            other.points.append(start - direction)
+            other.index *= 2
+            other.end = "bifurcation"
+        points = np.array([*other.points[:0:-1], *one.points])
+        index = np.array([*other.index[:0:-1], *one.index])
+        bifurcations = (*other.bifurcations[::-1], *one.bifurcations)
+        whole = problem.values(points[:, -1]), points[:, :-1], index, bifurcations
+        branches.append(FixedPointBranch(*whole, (other.end, one.end)))
+        waiting += [*one.starts, *other.starts]
     return branches
-
-
-def _joined(problem: OneParameter, one: _Curve, other: _Curve) -> FixedPointBranch:
-    points = np.array([*other.points[:0:-1], *one.points])
-    index = np.array([*other.index[:0:-1], *one.index])
-    parameter = problem.values(points[:, -1])
-    bifurcations = (*other.bifurcations[::-1], *one.bifurcations)
-    return FixedPointBranch(parameter, points[:, :-1], index, bifurcations, (other.end, one.end))
-
-
-def _walked(
-    problem: OneParameter, start: Floats, tangent: Floats, known: Sequence[Bifurcation]
-) -> _Curve:
-    """Return the curve that is followed from a fixed point in one direction."""
-    curve = _Curve([start], [problem.unstable(start)], known)
-    u, begun = start, tangent
-    for reached, bent, step in problem.steps(start, tangent, _PACE):
-        if not 0.0 <= reached[-1] <= 1.0:
-            curve.end = "range"
-            inside = problem.at_end(u, reached)
-            if inside is not None:
-                _add(problem, curve, inside, tangent)
-            return curve
-        vertex = _vertex(problem, u, reached) if tangent[-1] * bent[-1] < 0 else None
-        if vertex is not None:
-            # the rest is an image of the part so far; the bifurcation is listed by the branch
-            # crossed here
-            curve.starts += _through(problem, vertex)
-            curve.points.append(vertex)
-            curve.index.append(curve.index[-1])
-            curve.end = "bifurcation"
-            return curve
-        _add(problem, curve, reached, tangent)
-        u, tangent = reached, bent
-        round_ = len(curve.points) > _ROUND and np.linalg.norm(u - start) < step
-        if round_ and tangent @ begun > 0.9:
-            curve.end = "closed"
-        elif problem.flow.least_gram(u[:-1], problem.at(problem.value(u))[0]) < _OUTSIDE:
-            curve.end = "no vectors"
-        elif problem.size(u) > _LARGE:
-            curve.end = "runs away"
-        if curve.end != "stalls" or len(curve.points) >= _STEPS:
-            break
-    return curve
 
 
 def _vertex(problem: OneParameter, before: Floats, after: Floats) -> Floats | None:
@@ -311,179 +454,6 @@ def _through(problem: OneParameter, vertex: Floats) -> Iterator[tuple[Floats, No
         if 0.0 <= level <= 1.0 and beside is not None:
             yield beside, None
             return
-
-
-def _add(
-    problem: OneParameter,
-    curve: _Curve,
-    u: Floats,
-    tangent: Floats,
-) -> None:
-    """Add a point to a curve, and the bifurcations before it if the index changed."""
-    index = problem.unstable(u)
-    for ends in _separated(problem, (curve.points[-1], u), (curve.index[-1], index), tangent):
-        _cross(problem, curve, ends, tangent)
-        curve.index[-1] = problem.unstable(ends[1])
-    curve.points.append(u)
-    curve.index.append(index)
-
-
-def _separated(
-    problem: OneParameter, ends: tuple[Floats, Floats], index: tuple[int, int], tangent: Floats
-) -> list[tuple[Floats, Floats]]:
-    """Return pieces of a curve between two points that contain one bifurcation each.
-
-    Pieces in which several directions become stable or unstable are halved until each has one, or
-    is too short to be divided.
-    """
-    if index[0] == index[1]:
-        return []
-    low, high = ends
-    middle = None
-    if abs(index[0] - index[1]) > 1 and tangent @ (high - low) > _APART:
-        middle = problem.between(low, high, 0.5, tangent)
-    if middle is None:
-        return [ends]
-    between = problem.unstable(middle)
-    return [
-        *_separated(problem, (low, middle), (index[0], between), tangent),
-        *_separated(problem, (middle, high), (between, index[1]), tangent),
-    ]
-
-
-def _cross(
-    problem: OneParameter, curve: _Curve, ends: tuple[Floats, Floats], tangent: Floats
-) -> None:
-    """Add the bifurcation between two points of a curve, and starts on the branches there."""
-    u = located(problem, curve.index[-1], ends, tangent)
-    curve.points.append(u)
-    curve.index.append(curve.index[-1])
-    for each in curve.known:
-        near = abs(problem.levels(each.parameter)[0] - u[-1]) < 1e-3
-        if near and problem.flow.same(u[:-1], each.values, 1e-2):
-            curve.bifurcations.append(each)
-            return
-    curve.bifurcations.append(_told_apart(problem, curve, u))
-
-
-def located(
-    problem: OneParameter, before: int, ends: tuple[Floats, Floats], tangent: Floats
-) -> Floats:
-    """Return the point between two at which a rate crosses zero, or their middle if it fails."""
-    low, high = ends
-    for _ in range(3):
-        middle = problem.between(low, high, 0.5, tangent)
-        if middle is None:
-            break
-        low, high = (middle, high) if problem.unstable(middle) == before else (low, middle)
-    middle = (low + high) / 2
-    points = SingularPoints(problem.rates, frame_of(problem.flow, middle[:-1]))
-    with np.errstate(all="ignore"):
-        solved = newton(points.equations, points.inside(middle), 30, 1e-12, smallest=1e-8)
-    if solved is None:
-        return middle
-    u = points.whole(solved[0])
-    return u if np.linalg.norm(u - middle) < np.linalg.norm(high - low) else middle
-
-
-def frame_of(flow: ExchangedFlow, values: Floats) -> Floats:
-    """Return an orthonormal basis, shape (n, m), of states with the symmetries of a given one."""
-    projector = kept_projector(flow, values, _SYMMETRIC)
-    sizes, vectors = np.linalg.eigh((projector + projector.T) / 2)
-    return np.asarray(vectors[:, sizes > 0.5])
-
-
-@dataclass(frozen=True)
-class SingularPoints:
-    r"""Equations of fixed points with an eigenvalue on the imaginary axis.
-
-    The unknowns are coordinates in a frame of states with one symmetry, followed by parameters.
-
-    Besides the rates, the real part of an eigenvalue of the full Jacobian J vanishes. Its
-    derivatives are those of :math:`w^T J v/(w^T v)` with the eigenvectors w and v held fixed. These
-    equations are regular at symmetry-breaking bifurcations, at folds and at Hopf points.
-
-    Attributes:
-        rates: A function from all coordinates, followed by the parameters, to the rates.
-        frame: Orthonormal basis of the states with the symmetry, shape (n, m).
-    """
-
-    rates: Callable[[Floats], Floats]
-    frame: Floats
-
-    def whole(self, u: Floats) -> Floats:
-        """Return all coordinates, followed by the parameters, for coordinates in the frame."""
-        n = self.frame.shape[1]
-        return np.append(self.frame @ u[:n], u[n:])
-
-    def inside(self, whole: Floats) -> Floats:
-        """Return coordinates in the frame, followed by the parameters, for all coordinates."""
-        n = len(self.frame)
-        return np.append(self.frame.T @ whole[:n], whole[n:])
-
-    def slopes(self, whole: Floats) -> Floats:
-        """Return the derivatives of the rates by all coordinates and parameters."""
-        return differences(self.rates, whole, _SLOPE_STEP)
-
-    def crossing(self, slopes: Floats) -> tuple[complex, Floats, Floats]:
-        """Return the eigenvalue nearest to the imaginary axis, with left and right eigenvectors.
-
-        The product of the two is one.
-        """
-        rates, left, right = eig(slopes[:, : len(self.frame)], left=True)
-        nearest = int(np.argmin(np.abs(rates.real)))
-        own, other = left[:, nearest].conj(), right[:, nearest]
-        return complex(rates[nearest]), own / (own @ other), other
-
-    def equations(self, u: Floats) -> tuple[Floats, Floats]:
-        """Return the residuals, shape (m + 1,), and their derivatives by u."""
-        whole, (n, m) = self.whole(u), self.frame.shape
-        slopes = self.slopes(whole)
-        if not np.all(np.isfinite(slopes)):
-            return np.full(m + 1, np.nan), np.full((m + 1, u.size), np.nan)
-        rate, left, right = self.crossing(slopes)
-        axes = np.array([right.real, right.imag])
-
-        def turned(at: Floats) -> Floats:
-            """Return the real part of w^T J v at other unknowns, w and v being fixed."""
-            here = self.whole(at)
-            along = differences(
-                lambda e: self.rates(np.append(here[:n] + e @ axes, here[n:])),
-                np.zeros(2),
-                _SLOPE_STEP,
-            )
-            return np.array([(left @ (along[:, 0] + 1j * along[:, 1])).real])
-
-        by_rates = self.frame.T @ np.hstack([slopes[:, :n] @ self.frame, slopes[:, n:]])
-        missing = np.append(self.frame.T @ self.rates(whole), rate.real)
-        return missing, np.vstack([by_rates, differences(turned, u, _SLOPE_STEP)])
-
-
-def _told_apart(problem: OneParameter, curve: _Curve, u: Floats) -> Bifurcation:
-    """Return the bifurcation with its kind; add starts on branches there to ``curve.starts``."""
-    value = problem.value(u)
-    slopes = problem.slopes(u)
-    rates = np.linalg.eigvals(slopes[:, :-1])
-    scale = np.max(np.abs(rates))
-    nearest = int(np.argmin(np.abs(rates.real)))
-    if abs(rates[nearest].imag) > _KERNEL * scale:
-        frequency = abs(float(rates[nearest].imag))
-        return Bifurcation("hopf", value, u[:-1], frequency)
-    left, sizes, right = np.linalg.svd(slopes[:, :-1])
-    kernel = sizes < max(_KERNEL * sizes[0], 2 * sizes[-1])
-    by_parameter = np.max(np.abs(left[:, kernel].T @ slopes[:, -1]))
-    if by_parameter > 1e-3 * np.linalg.norm(slopes[:, -1]) + 1e-7 * scale:
-        return Bifurcation("fold", value, u[:-1])
-    sides = []
-    for direction in _directions(right[kernel]):
-        leaving = [each for sign in (1.0, -1.0) for each in _left(problem, u, sign * direction)]
-        inside = (start for start in leaving if 0.0 <= start[-1] <= 1.0)
-        curve.starts += [(start, start - u) for start in inside]
-        sides.append([np.sign(start[-1] - u[-1]) for start in leaving])
-    both = any(1.0 in side and -1.0 in side for side in sides)
-    one = any(side for side in sides)
-    kind = "transcritical" if both else "pitchfork" if one else "branch point"
-    return Bifurcation(kind, value, u[:-1])
 
 
 def _directions(kernel: Floats) -> Iterator[Floats]:

@@ -17,10 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels
 from symderiv.foundation.packing import orbits
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
 
 #: Two states closer than this, relative to one plus the larger one, count as the same.
 SAME = 1e-6

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.newton_steps import Floats
 from symderiv.analysis.fixed_points.search import Found, spectrum
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 from symderiv.analysis.fixed_points.vector_states import VectorStates, slopes_inside
-
-Floats = npt.NDArray[np.float64]
 
 # Relative singular values: of the slopes, below which a direction is neutral, and of the
 # derivatives of order parameters, above which it moves these.
@@ -75,7 +74,7 @@ class Family(Found):
         states, z, along = self.states, self.z, self.along
         if not flow.physical(values):
             states, z = VectorStates(flow, None), states.values(z)
-            along = _tangent(states, z)[0]
+            along = _tangent(states, z)
         images = np.unique(flow.images(values).round(9), axis=0)
         nearest = np.argsort(np.max(np.abs(images - states.values(z)), axis=1))[:_IMAGES]
         return any(_reaches(states, z, along, images[n], close) for n in nearest)
@@ -121,7 +120,7 @@ def _reaches(states: VectorStates, z: Floats, inside: Floats, goal: Floats, clos
             return False
         if np.max(np.abs(states.values(z) - goal)) < close * (1 + np.max(np.abs(goal))):
             return True
-        inside = _carried(_tangent(states, z)[0], inside)
+        inside = _carried(_tangent(states, z), inside)
         reached = _stepped(states, z, inside @ (inside.T @ (there - z)))
         if reached is None:
             return False
@@ -142,7 +141,7 @@ def _end(states: VectorStates, z: Floats, inside: Floats, weights: Floats) -> fl
         return float(weights @ states.values(x))
 
     for _ in range(_WALK):
-        inside = _carried(_tangent(states, z)[0], inside)
+        inside = _carried(_tangent(states, z), inside)
         uphill = inside @ (inside.T @ (weights @ states.moved(z)))
         size = np.linalg.norm(uphill)
         if size < _FLAT:
@@ -162,20 +161,16 @@ def _end(states: VectorStates, z: Floats, inside: Floats, weights: Floats) -> fl
     return height(z)
 
 
-def _tangent(states: VectorStates, z: Floats) -> tuple[Floats, Floats]:
-    """Return neutral directions that move coordinates, and the coordinates that they move.
-
-    Both are orthonormal columns; the former are in the unknowns of states.
-    """
+def _tangent(states: VectorStates, z: Floats) -> Floats:
+    """Return neutral directions that move coordinates, as orthonormal columns in the unknowns."""
     with np.errstate(all="ignore"):
         slopes, moved = states.slopes(z), states.moved(z)
     if not np.all(np.isfinite(slopes)):
-        return np.zeros((z.size, 0)), np.zeros((moved.shape[0], 0))
+        return np.zeros((z.size, 0))
     _, sizes, rows = np.linalg.svd(slopes)
     neutral = rows[np.sum(sizes > _KERNEL * sizes[0]) :].T
-    left, sizes, right = np.linalg.svd(moved @ neutral, full_matrices=False)
-    moving = sizes > _MOVES * np.max(np.abs(moved))
-    return neutral @ right[moving].T, left[:, moving]
+    _, sizes, right = np.linalg.svd(moved @ neutral, full_matrices=False)
+    return np.asarray(neutral @ right[sizes > _MOVES * np.max(np.abs(moved))].T)
 
 
 def _stepped(
@@ -203,7 +198,7 @@ def _along(states: VectorStates, z: Floats) -> Floats:
 
     Directions in which rates change with the square of a step are not among them.
     """
-    inside, _ = _tangent(states, z)
+    inside = _tangent(states, z)
     here, ways = states.values(z), []
     random = np.random.default_rng(13)
     for _ in range(_TRIED * inside.shape[1]):
@@ -253,16 +248,13 @@ def families(
     listed: list[tuple[Family, list[int]]] = []
     for number, start in starts:
         height = level(start.values)
-        own = (
-            numbers
-            for family, numbers in listed
-            if abs(level(family.values) - height) < _SAME and _one(family, start)
-        )
-        known_one = next(own, None)
-        if known_one is not None:
-            known_one.append(number)
-        elif start.dimension:
-            listed.append((start, [number]))
+        for family, numbers in listed:
+            if abs(level(family.values) - height) < _SAME and _one(family, start):
+                numbers.append(number)
+                break
+        else:
+            if start.dimension:
+                listed.append((start, [number]))
     owned = {number for _, numbers in listed for number in numbers}
     whole = [_represented(family, [known[n] for n in numbers]) for family, numbers in listed]
     return [*(each for n, each in enumerate(known) if n not in owned), *whole]
@@ -275,8 +267,8 @@ def _begun(flow: UnitFlow, point: Found) -> Family:
     along = np.zeros((start.size, 0)) if z is None else _along(states, z)
     settled = start if z is None else z
     rates = _eigenvalues(states, settled, along, point) if along.size else point.eigenvalues
-    whole = replace(point, eigenvalues=rates)
-    return Family(**vars(whole), states=states, z=settled, along=along, members=())
+    own = vars(point) | {"eigenvalues": rates}
+    return Family(**own, states=states, z=settled, along=along, members=())
 
 
 def _one(family: Family, other: Family) -> bool:
@@ -363,11 +355,9 @@ def _inside(flow: UnitFlow, values: Floats) -> Found:
     """Return a fixed point on the edge, with derivatives from inside."""
     chosen, orbit, stabiliser = flow.canonical(values)
     residual = float(np.max(np.abs(flow.slope(chosen))))
-    measured = slopes_inside(flow, chosen)
-    if measured is None:
-        none = np.zeros(0, dtype=np.complex128)
-        return Found(chosen, orbit, stabiliser, residual, None, none)
-    slopes, error = measured
+    slopes, error = slopes_inside(flow, chosen) or (None, 0.0)
+    if slopes is None:
+        return Found(chosen, orbit, stabiliser, residual, None, np.zeros(0, np.complex128))
     resolved = _UNSURE * error / float(np.max(np.abs(slopes)))
     rates = spectrum(slopes, flow.unit)
     return Found(chosen, orbit, stabiliser, residual, slopes, rates, max(resolved, 1e-7))

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
 Function = Callable[[Floats], Floats]
-
-_SMALLEST = 1e-12
 
 
 def newton(
@@ -24,7 +23,7 @@ def newton(
     rounds: int,
     small: float = 0.0,
     *,
-    smallest: float = _SMALLEST,
+    smallest: float = 1e-12,
 ) -> tuple[Floats, float, int] | None:
     """Return the end of Newton's iteration, the size of its last step, and the number of steps.
 
@@ -40,17 +39,16 @@ def newton(
     Returns:
         The three, or None if a residual or a derivative is not finite.
     """
-    point, size, count = start, np.inf, 0
-    while count < rounds:
-        count += 1
+    point = start
+    for count in range(1, rounds + 1):
         missing, matrix = equations(point)
         if not (np.all(np.isfinite(missing)) and np.all(np.isfinite(matrix))):
             return None
         step = np.linalg.lstsq(matrix, missing, rcond=smallest)[0]
         point, size = point - step, float(np.max(np.abs(step), initial=0.0))
-        if size < small * (1 + np.max(np.abs(point))):
-            break
-    return point, size, count
+        if count == rounds or size < small * (1 + np.max(np.abs(point))):
+            return point, size, count
+    return None
 
 
 def root_near(

@@ -18,9 +18,8 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import null_space
 
 from symderiv.analysis.fixed_points.exchanged_flow import SAME, ExchangedFlow
-from symderiv.analysis.fixed_points.newton_steps import root_near
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels, root_near
 
-Floats = npt.NDArray[np.float64]
 Jacobian = Callable[[Floats], Floats]
 
 _STILL = 1e-11
@@ -50,7 +49,7 @@ class Found:
 
     values: Floats
     orbit: int
-    stabiliser: npt.NDArray[np.int64]
+    stabiliser: Labels
     residual: float
     slopes: Floats | None
     eigenvalues: npt.NDArray[np.complex128]

@@ -14,14 +14,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, averaging, classes_of
-from symderiv.analysis.fixed_points.newton_steps import root_near
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels, root_near
 from symderiv.foundation.errors import ToleranceError
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
 
 _CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 _DURATIONS = tuple(10.0**n for n in range(1, 8))
@@ -77,8 +73,7 @@ class KindSpectrum:
     @property
     def escape(self) -> tuple[str, float]:
         """The kind that grows fastest, and its rate."""
-        present = {kind: each for kind, each in self.eigenvalues.items() if each.size}
-        largest = {kind: float(each.real.max()) for kind, each in present.items()}
+        largest = {kind: float(each.real.max()) for kind, each in self.eigenvalues.items()}
         kind = max(largest, key=lambda each: largest[each])
         return kind, largest[kind]
 
@@ -175,18 +170,19 @@ class SymmetricFlow:
             ToleranceError: The flow is not smooth there.
         """
         steps = self.step, 2 * self.step
-        fine, coarse = (differences(self.rates, state, step) for step in steps)
-        if not (np.all(np.isfinite(fine)) and np.all(np.isfinite(coarse))):
-            raise ToleranceError("the flow is not smooth at its symmetric fixed point")
-        by_kind, other = (self._by_kind(each, families) for each in (fine, coarse))
+        by_kind, other = (self._by_kind(state, step, families) for step in steps)
         apart = [
             np.max(np.min(np.abs(each[:, None] - other[kind][None]), axis=1))
             for kind, each in by_kind.items()
         ]
         return KindSpectrum(by_kind, float(max(apart)))
 
-    def _by_kind(self, jacobian: Floats, families: Mapping[str, Labels]) -> dict[str, np.ndarray]:
-        identity = np.eye(self.labels.size)
+    def _by_kind(
+        self, state: Floats, step: float, families: Mapping[str, Labels]
+    ) -> dict[str, np.ndarray]:
+        jacobian, identity = differences(self.rates, state, step), np.eye(state.size)
+        if not np.all(np.isfinite(jacobian)):
+            raise ToleranceError("the flow is not smooth at its symmetric fixed point")
         averages = [averaging(labels) for labels in families.values()]
         by_kind = {}
         for alike in product((True, False), repeat=len(averages)):
@@ -258,8 +254,6 @@ def differences(
     """Return a Jacobian by central differences, of order eight by default."""
     columns = []
     for shift in np.diag(np.broadcast_to(step, point.shape)):
-        column: Any = 0.0
-        for k, weight in enumerate(weights, 1):
-            column += weight * (rates(point + k * shift) - rates(point - k * shift))
-        columns.append(column)
+        pairs = ((k * shift, weight) for k, weight in enumerate(weights, 1))
+        columns.append(sum(w * (rates(point + s) - rates(point - s)) for s, w in pairs))
     return np.array(columns).T / step

@@ -1,19 +1,18 @@
-"""States of an invariant space, given by the value of each class of equal coordinates."""
+"""States of invariant spaces, in which coordinates are equal up to signs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -56,6 +55,12 @@ class SymmetricStates:
         views = flow.packing(0).views(places)
         return views["student_overlap"][..., 0], views["cross_overlap"][..., 0]
 
+    @cached_property
+    def labels(self) -> tuple[Labels, Labels]:
+        """The classes of the entries of Q, shape (K, K), and of R, shape (K, M)."""
+        Q, R = self.entries
+        return self.classes[0][Q], self.classes[0][R]
+
     def filled(self, numbers: Sequence[Any], zero: Any) -> tuple[npt.NDArray[Any], ...]:
         """Return P and R with these values of the classes."""
         labels, signs = self.classes
@@ -92,7 +97,7 @@ class SymmetricStates:
     @property
     def one_vector(self) -> list[list[int]]:
         """Groups of students, from 0, that coincide in every state of the space."""
-        labels = self.classes[0][self.entries[0]]
+        labels, _ = self.labels
         merged: dict[int, list[int]] = {}
         for i in range(len(labels)):
             first = next(j for j in range(i + 1) if labels[i, j] == labels[i, i] == labels[j, j])
@@ -105,26 +110,12 @@ class SymmetricStates:
         return bool(np.max(np.abs(apart)) < 1e-6 * (1 + np.max(np.abs(values))))
 
     @cached_property
-    def diagonal(self) -> Labels:
-        """Classes of the diagonal entries of P, shape (K,)."""
-        return np.array(self.classes[0][np.diag(self.entries[0])])
-
-    @cached_property
     def pairs(self) -> list[tuple[int, int, int]]:
         """Classes of P_ij, P_ii, P_jj for i < j, where they differ."""
-        labels = self.classes[0][self.entries[0]]
-        triples = {
-            (int(labels[i, j]), int(labels[i, i]), int(labels[j, j]))
-            for i in range(len(labels))
-            for j in range(i)
-        }
+        labels = self.labels[0].tolist()
+        pairs = combinations(range(len(labels)), 2)
+        triples = {(labels[i][j], labels[i][i], labels[j][j]) for j, i in pairs}
         return [each for each in sorted(triples) if 0 <= each[0] != each[1]]
-
-    @cached_property
-    def of_teachers(self) -> tuple[Labels, Floats]:
-        """Classes of the entries of R, shape (K, M), and their signs."""
-        place = self.entries[1]
-        return np.array(self.classes[0][place]), np.array(self.classes[1][place])
 
     @cached_property
     def orders(self) -> list[tuple[int, int, float]]:
@@ -163,8 +154,6 @@ class SymmetricStates:
 def contained(inner: Floats, outer: Floats, flow: UnitFlow) -> bool:
     """Return whether a symmetry maps a space into another; bases have shapes (n, m)."""
     orders, signs = flow.elements
-    for order, sign in zip(orders, signs, strict=True):
-        image = sign[:, None] * inner[order]
-        if np.max(np.abs(image - outer @ (outer.T @ image))) < 1e-9:
-            return True
-    return False
+    images = signs[:, :, None] * inner[orders]
+    apart = np.max(np.abs(images - outer @ (outer.T @ images)), axis=(1, 2))
+    return bool(np.min(apart) < 1e-9)

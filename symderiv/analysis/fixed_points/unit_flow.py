@@ -11,15 +11,12 @@ from functools import cached_property
 from itertools import permutations, product
 
 import numpy as np
-import numpy.typing as npt
 
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow, UnitEntries, of_vectors
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of, is_symmetric, orbits
-
-Floats = npt.NDArray[np.float64]
-Labels = npt.NDArray[np.int64]
 
 _MOST_ELEMENTS = 50_000
 _STEPS, _SMOOTH = (2e-3, 4e-3), 1e-5
@@ -128,7 +125,8 @@ class UnitFlow(ExchangedFlow):
     def roots(self) -> list[Floats]:
         """A root S of the teachers' overlaps T = S S^T, for each eigenvalue."""
         teachers = self.packing(1).views(self.constants)["teacher_overlap"]
-        return [_root_of(teachers[..., k]) for k in range(self.sizes["L"])]
+        pairs = (np.linalg.eigh(teachers[..., k]) for k in range(self.sizes["L"]))
+        return [vectors * np.sqrt(values.clip(0)) for values, vectors in pairs]
 
     def grams(self, values: Floats, constants: Floats | None = None) -> Iterator[Floats]:
         views = self.packing(0).views(self.state(values))
@@ -224,8 +222,6 @@ class UnitFlow(ExchangedFlow):
         Entry n of an image is sign[n] times entry order[n]; orders and signs have shapes (g, n),
         the permutations (g, K) and (g, M).
 
-        Then the permutations of students (g, K) and of teachers (g, M) that they are.
-
         Raises:
             NotYetError: There are too many.
         """
@@ -267,9 +263,3 @@ def exchanged(orders: Labels) -> list[list[int]]:
     """Return the classes of units that permutations, shape (g, n), exchange."""
     labels = orbits(orders.shape[1], list(orders))
     return [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
-
-
-def _root_of(matrix: Floats) -> Floats:
-    """Return a root S of a covariance T = S S^T."""
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray(vectors * np.sqrt(values.clip(0)))

@@ -18,13 +18,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from symderiv.analysis.fixed_points.newton_steps import newton
+from symderiv.analysis.fixed_points.newton_steps import Floats, Labels, newton
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
-
-Floats = npt.NDArray[np.float64]
 
 # Eigenvalues of Q - A A^T below this part of the largest Q do not count as directions.
 _RANK = 1e-5
@@ -71,15 +68,11 @@ class VectorStates:
         return states, states._packed(values, list(zip(along, own, strict=True)))
 
     @cached_property
-    def others(self) -> npt.NDArray[np.int64]:
+    def others(self) -> Labels:
         """Indices of the coordinates that are neither Q nor R."""
         slices = self.flow.packing(0).slices
-        place = self.flow.place
-        inside = [
-            (place >= slices[name].start) & (place < slices[name].stop)
-            for name in ("student_overlap", "cross_overlap")
-        ]
-        return np.flatnonzero(~(inside[0] | inside[1]))
+        overlaps = np.r_[slices["student_overlap"], slices["cross_overlap"]]
+        return np.flatnonzero(~np.isin(self.flow.place, overlaps))
 
     def parts(self, values: Floats) -> list[tuple[Floats, Floats]]:
         """Return Q and A for each eigenvalue."""

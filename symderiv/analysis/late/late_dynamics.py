@@ -139,12 +139,10 @@ class LateDynamics:
         exact = teachers if abs(scale - 1) < 1e-12 else (T1 * scale, D1 * scale)
         self.teacher_moments = exact
         self.coefficients: Coefficients = self.theory.coefficients(units, *exact)
-        self.stiffness = np.array([float(a) for a in self.coefficients.stiffness])
-        self.response = np.array([[float(h) for h in row] for row in self.coefficients.response])
-        self.noise_slope = np.array(
-            [[float(h) for h in row] for row in self.coefficients.noise_slope]
-        )
-        noise = np.array([float(each) for each in self.coefficients.label_noise])
+        self.stiffness = np.array(self.coefficients.stiffness, dtype=float)
+        self.response = np.array(self.coefficients.response, dtype=float)
+        self.noise_slope = np.array(self.coefficients.noise_slope, dtype=float)
+        noise = np.array(self.coefficients.label_noise, dtype=float)
         self.source = float(label_noise) ** 2 * noise
         self.multiplicity = np.array([1.0, units - 1.0])
         self._overlaps: tuple[Floats, LowRankSpectrum] | None = None
@@ -167,9 +165,8 @@ class LateDynamics:
         It is the middle half, in ln α, of the span between the times of the fastest and the slowest
         rate of the distance to the teachers.
         """
-        fast = 2.0 * self.learning_rate * float(np.max(self.stiffness) * np.max(self.eigenvalue))
-        slow = 2.0 * self.learning_rate * float(np.min(self.stiffness) * np.min(self.eigenvalue))
-        low, high = math.log(1.0 / fast), math.log(1.0 / slow)
+        rates = (float(end(self.stiffness) * end(self.eigenvalue)) for end in (np.max, np.min))
+        low, high = (math.log(1.0 / (2.0 * self.learning_rate * rate)) for rate in rates)
         return math.exp(0.75 * low + 0.25 * high), math.exp(0.25 * low + 0.75 * high)
 
     @property
@@ -234,17 +231,14 @@ class LateDynamics:
     def groups(self) -> tuple[RateGroup, ...]:
         """Return all 4L decay rates by group, as they decay in r, s, q, c (not in ε_g)."""
         eta = self.learning_rate
-        groups = [RateGroup("overlap", eta * self._overlap_spectrum().value, "(r, s, 2r, 2s)")]
+        overlap = RateGroup("overlap", eta * self._overlap_spectrum().value, "(r, s, 2r, 2s)")
         if self.order == "full":
             rates = eta * self._distance_spectrum().value
-            groups.append(RateGroup("distance", rates, "(r, s, q, c)"))
-        else:
-            for kind, a, direction in zip(
-                KINDS, self.stiffness, ("(0, 0, q, q)", "(0, 0, q, -q/(M-1))"), strict=True
-            ):
-                rates = np.sort(2.0 * eta * a * self.eigenvalue)
-                groups.append(RateGroup(f"distance, {kind}", rates, direction))
-        return tuple(groups)
+            return overlap, RateGroup("distance", rates, "(r, s, q, c)")
+        both = np.sort(2.0 * eta * self.stiffness[:, None] * self.eigenvalue)
+        directions = "(0, 0, q, q)", "(0, 0, q, -q/(M-1))"
+        kinds = zip(KINDS, both, directions, strict=True)
+        return overlap, *(RateGroup(f"distance, {kind}", *each) for kind, *each in kinds)
 
     def rates(self) -> Floats:
         """Return all 4L decay rates per unit α, ascending; a negative one grows."""
@@ -348,7 +342,7 @@ class LateDynamics:
                 "second order is computed together with the η² terms; leave one of them out",
                 argument="distinct_eigenvalues",
             )
-        curvature = np.array(self.theory.noise_curvature(self.units, *self.teacher_moments))
+        curvature = self.theory.noise_curvature(self.units, *self.teacher_moments)
         mass, teacher = self.weight * self.eigenvalue, self.teacher[:, None]
         # The overlaps as combinations of the eigenvectors of their symmetric matrix.
         scale = np.sqrt(self.weight * self.multiplicity[:, None] / teacher)

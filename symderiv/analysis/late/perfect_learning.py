@@ -28,6 +28,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import mpmath
+import numpy as np
+import numpy.typing as npt
 
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
 from symderiv.formula.kept_trees import KeptTrees
@@ -145,7 +147,7 @@ class PerfectLearning(KeptTrees):
 
     def noise_curvature(
         self, units: int, T1: Any = 1, D1: Any = 0, digits: int = 20
-    ) -> list[list[list[float]]]:
+    ) -> npt.NDArray[np.float64]:
         """Return second derivatives of Γ along r, s (q = 2r, c = 2s), in (uniform, differing).
 
         Returns:
@@ -171,14 +173,9 @@ class PerfectLearning(KeptTrees):
                 for at in ((1, 0), (0, 1), (1, 1))
             )
             mixed = (both - first - second) / 2
-            tables.append([[first, mixed], [mixed, second]])
-        return [
-            [
-                [float(s0 + factor * s1) for s0, s1 in zip(first, second, strict=True)]
-                for first, second in zip(*tables, strict=True)
-            ]
-            for factor in (units - 1, -1)
-        ]
+            tables.append(np.array([[first, mixed], [mixed, second]]))
+        same, other = tables
+        return np.array([same + (units - 1) * other, same - other], dtype=float)
 
 
 def check_teacher(units: int, T1: Any, D1: Any) -> None:

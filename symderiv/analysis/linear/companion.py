@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import count, pairwise
 
 from flint import acb_poly, arb, arb_poly, ctx
 
@@ -76,6 +76,33 @@ class MomentForm:
         size = len(self.closure) - 1
         product = arb_poly(self.closure[::-1]) * arb_poly(self.nu[first : first + size])
         return arb_poly([product[size - 1 - l] for l in range(size)])
+
+    def _closed(self, state: arb_poly) -> arb:
+        """Return E^(L) by the closure."""
+        return -total(c * state[l] for l, c in enumerate(self.closure[:-1]))
+
+    def first(self, state: arb_poly) -> arb:
+        """Return E^(1), the mean square error; by the closure if L = 1."""
+        return state[1] if len(self.closure) > 2 else self._closed(state)
+
+    def after(self, state: arb_poly, step: arb) -> arb_poly:
+        """Return exp(step · matrix) applied to moments, by its Taylor series.
+
+        Moments are the coefficients of a polynomial: shifts and sums are then single calls.
+        """
+        size, result, term = len(self.closure) - 1, state, state
+        source = arb_poly([self.source * nu for nu in self.nu[1 : size + 1]])
+        smallest = arb((1, -ctx.prec))
+        for order in count(1):
+            last = arb_poly([0] * (size - 1) + [self._closed(term)])
+            moved = (term.right_shift(1) + last) * self.shift + source * self.first(term)
+            term = _middle(moved * (step / order).mid())
+            result = _middle(result + term)
+            # measuring the size costs as much as a term
+            looked_at = order > _STEP and order % 16 == 0
+            if looked_at and _size(term) <= _size(result) * smallest:
+                break
+        return result
 
 
 def companion_rates(problem: ExactLinear) -> tuple[Balls, Balls]:
@@ -137,58 +164,14 @@ def moment_error(problem: ExactLinear, alpha: list[Fraction]) -> Balls:
             "companion or secular",
             argument="alpha",
         )
-    stepper = _Stepper(form)
-    state, now, errors = stepper.start, Fraction(0), {}
+    state, now, errors = arb_poly(form.nu[: len(form.nu) - 2]), Fraction(0), {}
     for time in sorted(set(alpha)):
-        count = max(1, math.ceil(float(time - now) * fastest / _STEP))
-        if time > now:
-            step = rational_ball((time - now) / count)
-            for _ in range(count):
-                state = stepper.taylor(state, step)
+        steps = math.ceil(float(time - now) * fastest / _STEP)
+        for _ in range(steps):
+            state = form.after(state, rational_ball((time - now) / steps))
         now = time
-        errors[time] = stepper.first(state) / form.nu[1]
+        errors[time] = form.first(state) / form.nu[1]
     return [errors[time] for time in alpha]
-
-
-class _Stepper:
-    """Taylor steps of moments, held as the coefficients of a polynomial.
-
-    Shifts and sums are then single calls.
-    """
-
-    def __init__(self, form: MomentForm) -> None:
-        self._last = [(-c).mid() for c in form.closure[:-1]]
-        size = len(self._last)
-        self._shift = form.shift.mid()
-        self._source = arb_poly([form.source * nu for nu in form.nu[1 : size + 1]])
-        self.start = arb_poly(form.nu[:size])
-
-    def _closed(self, state: arb_poly) -> arb:
-        """Return E^(L) by the closure."""
-        return total(c * state[l] for l, c in enumerate(self._last))
-
-    def first(self, state: arb_poly) -> arb:
-        """Return E^(1), the mean square error; by the closure if L = 1."""
-        return state[1] if len(self._last) > 1 else self._closed(state)
-
-    def taylor(self, state: arb_poly, step: arb) -> arb_poly:
-        """Return exp(step · matrix) state, by its Taylor series."""
-        result = term = state
-        order = 0
-        smallest = arb((1, -ctx.prec))
-        while True:
-            order += 1
-            term = self._applied(term, (step / order).mid())
-            result = _middle(result + term)
-            # measuring the size costs as much as a term
-            looked_at = order > _STEP and order % 16 == 0
-            if looked_at and _size(term) <= _size(result) * smallest:
-                return result
-
-    def _applied(self, state: arb_poly, factor: arb) -> arb_poly:
-        last = arb_poly([0] * (len(self._last) - 1) + [self._closed(state)])
-        moved = (state.right_shift(1) + last) * self._shift + self._source * self.first(state)
-        return _middle(moved * factor)
 
 
 def _middle(polynomial: arb_poly) -> arb_poly:

@@ -9,7 +9,6 @@ where the s_j are roots of the secular equation of diag(d) - b cᵀ and E_∞ = 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,25 +56,15 @@ class ExponentialSum:
             steps: whole numbers ≥ 0.
         """
         counts = np.asarray(steps, dtype=np.float64)
-        with np.errstate(over="ignore", under="ignore"):
+        parts = []
+        with np.errstate(all="ignore"):
             # 1 - s is close to 1 where it matters
-            factors = [self._power(count) for count in counts.ravel()]
-        parts = np.array([float(np.sum(self.weight * factor)) for factor in factors])
-        return (self.limit + self.amplitude * parts).reshape(counts.shape)
-
-    def _power(self, count: float) -> Floats:
-        size = np.exp(
-            count
-            * np.log(
-                np.abs(1.0 - self.rate),
-                where=self.rate != 1.0,
-                out=np.full_like(self.rate, -math.inf),
-            )
-        )
-        near = np.abs(self.rate) < 0.5
-        result = np.where(near, np.exp(count * np.log1p(np.where(near, -self.rate, 0.0))), size)
-        odd = (1.0 - self.rate < 0.0) & (count % 2 == 1)
-        return np.where(odd, -result, result)
+            near = np.abs(self.rate) < 0.5
+            logs = np.where(near, np.log1p(-self.rate), np.log(np.abs(1.0 - self.rate)))
+            for count in counts.ravel():
+                odd = (self.rate > 1.0) & (count % 2 == 1)
+                parts.append(np.sum(self.weight * np.where(odd, -1.0, 1.0) * np.exp(count * logs)))
+        return (self.limit + self.amplitude * np.array(parts)).reshape(counts.shape)
 
     def scaled(self, factor: float) -> ExponentialSum:
         """Return the curve multiplied by a factor."""

@@ -47,11 +47,6 @@ class Directions:
     deviation: Floats
     frozen: float
 
-    @property
-    def mean_eigenvalue(self) -> float:
-        """Σ w_k ρ_k over the trained directions."""
-        return math.fsum(self.weight * self.eigenvalue)
-
 
 def eigendirections(eigenvalue: Floats, weight: Floats, trainable: int | None = None) -> Directions:
     """Return the directions if the ``trainable`` largest eigenvalues are trained.

@@ -76,7 +76,7 @@ class ExactLinear:
         """Return A and E_∞ of ε_g = E_∞ + A Σ_j W_j exp(-s_j α)."""
         d, b, c = self.coefficients()
         deviation = rational_ball(self.deviation)
-        factor = rational_ball(linear_system().exact_factor)
+        factor = rational_ball(linear_system().error_factor)
         noise = b / d
         limit = self._frozen() * deviation / (1 - total(noise * c))
         return factor * total(c * (deviation - noise * limit)), factor * limit
@@ -84,7 +84,7 @@ class ExactLinear:
     def small_learning_rate(self, alpha: Fraction) -> arb:
         """Return ε_g at one time in the limit η → 0."""
         d, _, c = self.coefficients()
-        scale = rational_ball(linear_system().exact_factor * self.deviation)
+        scale = rational_ball(linear_system().error_factor * self.deviation)
         return scale * (sum_of_exponentials(d, c, alpha) + self._frozen())
 
 

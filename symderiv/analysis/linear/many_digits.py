@@ -32,7 +32,7 @@ from symderiv.analysis.linear.system import linear_system
 from symderiv.foundation.errors import InputError, ToleranceError, check_one_of
 from symderiv.precision.balls.working import bits_of, working_bits
 from symderiv.precision.moments.agreement import Agreed, computed_twice
-from symderiv.precision.moments.digits import DOUBLE_DIGITS, Plan, moment_digits, require_double
+from symderiv.precision.moments.digits import DOUBLE_DIGITS, moment_digits, require_double
 
 METHODS: Final = ("secular", "companion", "moments")
 #: Largest number of eigenvalues for each method; more would take hours.
@@ -116,9 +116,8 @@ def linear_digits(
     if method != "secular":
         enclosures = list(_agreed(problem, alpha, "secular", digits, None)[0].values)
         with working_bits(bits_of(digits + _GUARD)):
-            difference = _largest_difference(
-                values[len(values) - len(alpha) :], enclosures[2 * number :]
-            )
+            pairs = zip(values[len(values) - len(alpha) :], enclosures[2 * number :], strict=True)
+            difference = max((float(abs(x / y - 1).mid()) for x, y in pairs), default=0.0)
         if method == "moments":
             values = [*enclosures[: 2 * number], *values]
     with working_bits(bits_of(digits + _GUARD)):
@@ -138,11 +137,6 @@ def linear_digits(
     )
 
 
-def _errors(problem: ExactLinear, decayed: Balls) -> Balls:
-    amplitude, limit = problem.amplitude_and_limit()
-    return [limit + amplitude * part for part in decayed]
-
-
 def _agreed(
     problem: ExactLinear, alpha: list[Fraction], method: str, digits: int, working: int | None
 ) -> tuple[Agreed, str]:
@@ -154,18 +148,17 @@ def _agreed(
 
     def compute() -> Balls:
         if method == "moments":
-            return _errors(problem, moment_error(problem, alpha))
-        rates, weights = secular_rates(problem) if method == "secular" else companion_rates(problem)
-        sums = [sum_of_exponentials(rates, weights, time) for time in alpha]
-        return [*rates, *weights, *_errors(problem, sums)]
+            known, decayed = [], moment_error(problem, alpha)
+        else:
+            by = secular_rates if method == "secular" else companion_rates
+            rates, weights = by(problem)
+            known = [*rates, *weights]
+            decayed = [sum_of_exponentials(rates, weights, time) for time in alpha]
+        amplitude, limit = problem.amplitude_and_limit()
+        return [*known, *(limit + amplitude * part for part in decayed)]
 
     chosen = planned if working is None else working
     return computed_twice(compute, chosen, digits, fixed=working is not None), reason
-
-
-def _largest_difference(one: Balls, two: Balls) -> float:
-    differences = [abs(x / y - 1) for x, y in zip(one, two, strict=True)]
-    return max((float(value.mid()) for value in differences), default=0.0)
 
 
 def _planned(
@@ -190,20 +183,15 @@ def _planned(
     else:
         plan = moment_digits(rho, weight, wanted)
         needed = plan.digits + math.ceil((_COMPANION_LOSS - 1.0) * plan.lost) + _GUARD
-    if working is not None:
-        _refuse_too_few(plan, needed, method, working)
-    return needed, plan.reason
-
-
-def _refuse_too_few(plan: Plan, needed: int, method: str, working: int) -> None:
-    if working <= math.ceil(DOUBLE_DIGITS):
+    if working is not None and working <= math.ceil(DOUBLE_DIGITS):
         require_double(plan)
-    elif working + _GUARD < needed:
+    elif working is not None and working + _GUARD < needed:
         raise ToleranceError(
             f"{working} are too few for the method {method}, which takes about "
             f"{needed}: {plan.reason}; leave it out, or use the method secular",
             argument="working_digits",
         )
+    return needed, plan.reason
 
 
 def _digits_below_start(curve: ExponentialSum, time: float) -> int:

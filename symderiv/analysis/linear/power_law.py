@@ -91,8 +91,16 @@ def integral_approximation(
         z = np.minimum(law.decay_per_alpha(learning_rate) * times, _LATEST)
     scale = linear_system().factor * deviation * law.largest / L
     integral = np.array([_integral(beta, float(one), n) for one in z.ravel()]).reshape(z.shape)
-    first, last = _summand(beta, z, 1), _summand(beta, z, n)
-    estimate = 0.5 * (first + last) + (_slope(beta, z, n) - _slope(beta, z, 1)) / 12.0
+
+    def summand(x: float) -> Floats:
+        u = float(x) ** -(1.0 + beta)
+        return np.asarray(u * np.exp(-z * u))
+
+    def slope(x: float) -> Floats:
+        u = float(x) ** -(1.0 + beta)
+        return np.asarray((1.0 + beta) / x * u * (z * u - 1.0) * np.exp(-z * u))
+
+    estimate = 0.5 * (summand(1) + summand(n)) + (slope(n) - slope(1)) / 12.0
     bound = _maximum(beta, z, n)
     frozen = 0.0
     if n < L:
@@ -117,19 +125,6 @@ def _integral(beta: float, z: float, n: int) -> float:
             return float(front * start**-s * upper)
         # γ(s, z) z^-s is entire in z, and the difference loses nothing for n > 1
         return float(front * (start.gamma_lower(s, 2) - shrunk * end.gamma_lower(s, 2)))
-
-
-def _summand(beta: float, z: Floats, x: float) -> Floats:
-    """Return f(x) = u exp(-z u), u = x^-(1+β)."""
-    u = float(x) ** -(1.0 + beta)
-    result: Floats = u * np.exp(-z * u)
-    return result
-
-
-def _slope(beta: float, z: Floats, x: float) -> Floats:
-    u = float(x) ** -(1.0 + beta)
-    result: Floats = (1.0 + beta) / x * u * (z * u - 1.0) * np.exp(-z * u)
-    return result
 
 
 def _maximum(beta: float, z: Floats, n: int) -> Floats:

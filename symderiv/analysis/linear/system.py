@@ -18,14 +18,11 @@ with B = Σ_n ṽ_n B_n.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from symderiv.analysis.shipped_derivations import MODULES, SHIPPED
-from symderiv.formula.kept_trees import KeptTrees, kept_property
 from symderiv.foundation.derivation_cache import derived_once
 from symderiv.foundation.errors import SymderivError
 
@@ -34,32 +31,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class LinearSystem(KeptTrees):
-    """The coefficients of dD_k/dα = -decay_k D_k + source_k Σ_h readout_h D_h.
-
-    They are expressions in ``learning_rate`` (η), ``rho`` (ρ_k) and ``weight`` (w_k).
+class LinearSystem:
+    """The coefficients of the linear system, which depend on η, ρ_k and w_k.
 
     Attributes:
-        decay: d_k.
-        source: b_k.
-        readout: c_k, with E[δ²] = Σ_k c_k D_k.
-        error_factor: ε_g / E[δ²].
+        decay: d_k/(η ρ_k); the others are b_k = η² ρ_k and c_k = w_k ρ_k.
+        error_factor: f.
     """
 
-    decay: sp.Expr
-    source: sp.Expr
-    readout: sp.Expr
-    error_factor: sp.Expr
-
-    @kept_property
-    def texts(self) -> tuple[str, ...]:
-        """Texts of d, b, c in Python: polynomials with integer coefficients."""
-        return tuple(map(str, (self.decay, self.source, self.readout)))
+    decay: int
+    error_factor: Fraction
 
     def numbers(self, learning_rate: Any, eigenvalue: Any, weight: Any) -> tuple[Any, Any, Any]:
         """Return d, b, c for numbers of any kind: arrays, balls, fractions."""
-        decay, source, readout = _function(self.plain.texts)(learning_rate, eigenvalue, weight)
-        return decay, source, readout
+        noise = learning_rate**2 * eigenvalue
+        return self.decay * learning_rate * eigenvalue, noise, eigenvalue * weight
 
     def moments(self, learning_rate: Any) -> tuple[Any, Any]:
         """Return shift and source of dE^(l)/dα = shift E^(l+1) + source ν_(l+1) E^(1).
@@ -71,14 +57,9 @@ class LinearSystem(KeptTrees):
         return -decay, source
 
     @property
-    def exact_factor(self) -> Fraction:
-        """The factor ``error_factor`` as a fraction."""
-        return Fraction(self.plain.error_factor)
-
-    @property
     def factor(self) -> float:
         """The factor ``error_factor`` as a double."""
-        return float(self.exact_factor)
+        return float(self.error_factor)
 
 
 @derived_once(imports=MODULES, shipped=SHIPPED)
@@ -93,7 +74,6 @@ def linear_system() -> LinearSystem:
 
     from symderiv.analysis.late.perfect_learning import perfect_learning
     from symderiv.analysis.symmetric import C, Q, R, S
-    from symderiv.learning.derivation import symbols as s
     from symderiv.learning.derivation.symbols import M
 
     theory = perfect_learning("linear")
@@ -109,20 +89,8 @@ def linear_system() -> LinearSystem:
     linear = all(sp.Poly(sp.expand(e), Q, C, R, S).total_degree() == 1 for e in theory.noise)
     if not linear or factor(theory.H) != 0:
         raise SymderivError("the equations of the linear network are not linear in its deviation")
-    rho, weight = sp.Symbol("rho", positive=True), sp.Symbol("weight", positive=True)
-    decay, square = factor(theory.G), factor(theory.F)
-    readout = square * rho * weight
+    decay, square, error = factor(theory.G), factor(theory.F), sp.simplify(theory.error[2])
     # sums with the weights w_k ρ_k^l are moments
-    if readout != rho * weight or decay.has(rho):
-        raise SymderivError(f"the moments of the deviation do not close: {readout}, {decay}")
-    return LinearSystem(
-        s.eta * rho * decay, s.eta**2 * rho, readout, sp.simplify(theory.error[2] / square)
-    )
-
-
-@lru_cache(maxsize=8)
-def _function(texts: tuple[str, ...]) -> Callable[[Any, Any, Any], tuple[Any, ...]]:
-    # Plain Python without a library: the numbers have their own arithmetic.
-    source = f"lambda learning_rate, rho, weight: ({', '.join(texts)})"
-    function: Callable[[Any, Any, Any], tuple[Any, ...]] = eval(source, {"__builtins__": {}})
-    return function
+    if square != 1 or not (decay.is_Integer and error.is_Rational):
+        raise SymderivError(f"the moments of the deviation do not close: {square}, {decay}")
+    return LinearSystem(int(decay), Fraction(int(error.p), int(error.q)))

@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 from flint import arb
 
-from symderiv.analysis.fixed_points.newton_steps import newton
+from symderiv.analysis.fixed_points.newton_steps import Floats, newton
 from symderiv.analysis.plateau.closed_plateau import FullFlow
 from symderiv.analysis.plateau.stability import mode_rates
 from symderiv.analysis.plateau.teacher import HomogeneousTeacher, rational_ball
@@ -42,8 +41,6 @@ _APART = -60.0
 _FIRST_STEP, _SHORTEST_STEP, _LONGEST_STEP = 0.01, 1e-9, 1e15
 _CHANGE, _STILL = 0.3, 1e-9
 _NEAR, _CLOSE = 1e-10, 1e-4
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -247,12 +244,8 @@ class _Numeric:
         Raises:
             ToleranceError: No plateau was found at smaller learning rates either.
         """
-        reached, state = eta, None
-        for _ in range(40):
-            reached *= 0.5
-            state = self.approached(reached)
-            if state is not None:
-                break
+        smaller = ((rate, self.approached(rate)) for rate in (eta / 2**n for n in range(1, 41)))
+        reached, state = next((each for each in smaller if each[1] is not None), (eta, None))
         if state is None:
             raise ToleranceError(
                 f"the search found no symmetric plateau of the full flow at learning rates up to "

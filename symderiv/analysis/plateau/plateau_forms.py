@@ -9,23 +9,11 @@ is the only unknown, for any number of modes. It is a root of φ(c) = c a_s + B,
 along this line of states, divided by K M P.
 
 Linearised around it, with q_k = ρ_k δQ_k and vectors over modes, the flow decomposes into the
-symmetry sectors of permutations of students and of teachers:
-
-====================================== ================== ==================================
-sector                                 multiplicity       matrix over the modes, times η
-====================================== ================== ==================================
-length of all students                 1                  -a_s Λ - f_s τ wᵀ
-Q off the line Q = |J|², all students  1                  -2 a_s Λ
-all students alike, teachers differ    M-1                -a_s Λ - B' θ wᵀ
-specialisation, students to teachers   (K-1)(M-1)         -κ Λ - B' θ wᵀ
-lengths of the students differ         K-1                -κ Λ - f_d τ wᵀ
-Q off its line, one student            K-1                -(a_s + κ) Λ
-Q of student differences               K(K-1)/2           -2 κ Λ
-====================================== ================== ==================================
-
-with Λ = diag ρ_k, θ_k = t_k,nn - t_k,nm, w the weights, B' = ∂B_in/∂R_in = -v ṽ E[g''(x) h''(y)],
-f_s and f_d the responses c δa + δB to a change of R of all students or of one of them. The table is
-checked against the Jacobian of the full equations, all eigenvalues with their multiplicities.
+symmetry sectors of permutations of students and of teachers that
+:data:`~symderiv.analysis.plateau.stability.SECTORS` lists, with Λ = diag ρ_k, θ_k = t_k,nn -
+t_k,nm, w the weights, B' = ∂B_in/∂R_in = -v ṽ E[g''(x) h''(y)], f_s and f_d the responses c δa + δB
+to a change of R of all students or of one of them. They are checked against the Jacobian of the
+full equations, all eigenvalues with their multiplicities.
 
 The matrices of the specialising ansatz are Kronecker products. With x = (r, s, q, c), the
 deviations of R_ii, R_in, ρ Q_ii, ρ Q_ij from the plateau, each a vector over the modes, the O(η)

@@ -185,16 +185,12 @@ def _group(
     stiffness = eta * (along * rates[SYMMETRIC] + across * rates[DIFFERENCE])
     response = arb(0) if sector.response is None else eta * rates[sector.response]
     slope = -stiffness if response.is_zero() else None
-    values: list[arb] | None = None
+    values: tuple[arb, ...] | None = None
     if modes is not None:
         vector = _RESPONSES[sector.response][1] if sector.response else "eigenvalue"
-        values = mode_rates(modes, stiffness, response, getattr(modes, vector))
-    elif stiffness.is_zero() and response.is_zero():
-        slope = arb(0)
-    kind = "unknown" if values is None else _kind(values)
-    if values is None and slope is not None:
-        kind = _kind([slope])
-    return Group(sector, count, None if values is None else tuple(values), slope, kind)
+        values = tuple(mode_rates(modes, stiffness, response, getattr(modes, vector)))
+    known = values or (() if slope is None else (slope,))
+    return Group(sector, count, values, slope, _kind(known) if known else "unknown")
 
 
 def mode_rates(modes: Modes, stiffness: arb, response: arb, vector: Sequence[arb]) -> list[arb]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from symderiv.analysis.fixed_points.continuation import FixedPointBranch, followed
+from symderiv.analysis.fixed_points.continuation import FixedPointBranch, OneParameter, followed
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow
 
 STATE = {"student_overlap": ("K", "K", "L"), "cross_overlap": ("K", "M", "L"), "v": ("K",)}
@@ -36,7 +36,8 @@ def branches_of(
         np.array([1.0, begin]),
         1.0,
     )
-    return followed(flow, lambda x: (np.array([1.0, x]), 1.0), [state[flow.place]], begin, ends)
+    problem = OneParameter(flow, lambda x: (np.array([1.0, x]), 1.0), [ends])
+    return followed(problem, [state[flow.place]], begin)
 
 
 def test_a_branch_goes_around_its_fold() -> None:

@@ -27,6 +27,7 @@ from symderiv.analysis.plateau.teacher import (
     teacher_of_power_law,
 )
 from symderiv.analysis.symmetric import D
+from symderiv.api.results.flows.plateau import Plateau
 from symderiv.foundation.errors import InputError, ToleranceError
 from symderiv.learning.derivation import symbols as s
 from symderiv.precision.balls.krawczyk import enclosed_root
@@ -302,13 +303,13 @@ def test_a_report_shows_the_states_that_were_found() -> None:
     shown = PlateauReport(
         "g", teacher, R(2), 10, made, plateau_numbers(made, teacher, R(2), BITS), None
     )
-    without = shown.to_text()
+    without = Plateau(shown).to_text()
     state = full_plateau(flow(ETA / 4), teacher, R(2), BITS)
     for name, words in (("spread", "spread plateau"), ("full", "full flow"), ("equal", "same, Q")):
         assert words not in without
         (line,) = (
             line
-            for line in replace(shown, **{name: state}).to_text().splitlines()
+            for line in Plateau(replace(shown, **{name: state})).to_text().splitlines()
             if line.startswith(words)
         )
         assert "Q = 1.1" in line

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.optimize import brentq, minimize_scalar
 
-from symderiv.analysis.fixed_points.continuation import LargestRate
+from symderiv.analysis.fixed_points.continuation import LargestRate, OneParameter
 from symderiv.analysis.fixed_points.exchanged_flow import ExchangedFlow
 from symderiv.analysis.fixed_points.search import Found
 from symderiv.api.arguments.numbers import range_of
@@ -200,7 +200,8 @@ def _of_point(
         raise InputError(
             f"{number} is not from 1 to {len(points)}, the number of points", argument="point"
         )
-    rate = LargestRate(followed.flow, followed.at, points[number - 1].values, begin, ends)
+    problem = OneParameter(followed.flow, followed.at, [ends])
+    rate = LargestRate(problem, points[number - 1].values, begin)
     grid = [value for value in np.linspace(*ends, _GRID) if np.isfinite(rate(float(value)))]
     if not grid:
         where = f"{name} = {begin:g} to {ends[0]:g} or {ends[1]:g}"

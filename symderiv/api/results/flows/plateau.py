@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from symderiv.analysis.plateau.closed_plateau import BASIS
 from symderiv.api.arguments.numbers import check_digits, exact
 from symderiv.api.results.answer import Answer
 from symderiv.foundation.drawing import drawn
@@ -12,12 +15,26 @@ from symderiv.foundation.named_arguments import public
 from symderiv.foundation.progress import following
 
 if TYPE_CHECKING:
+    from flint import arb
     from matplotlib.axes import Axes
 
     from symderiv.analysis.plateau.plateau_report import PlateauReport
+    from symderiv.analysis.plateau.stability import Group
     from symderiv.analysis.plateau.teacher import HomogeneousTeacher
 
 _MOMENTS = ("T1", "D1", "T2", "D2")
+_NUMBERS = ("R", "Q", "generalization_error", "unstable_eigenvalue", "escape_time")
+_LINE = 96
+_FORMULA = "eta (-G x Lambda + H_row x tau w^T + H_difference x theta w^T)"
+_SPREAD = (
+    "equal students (Q = C) are themselves unstable for this activation (kappa < 0, group spread): "
+    "small random students approach the plateau with Q > C in spread_plateau"
+)
+_STATES = {
+    "spread_plateau": "spread plateau",
+    "full_flow": "full flow",
+    "full_flow_equal_students": "same, Q = C",
+}
 
 
 class Plateau(Answer):
@@ -42,7 +59,15 @@ class Plateau(Answer):
     )
 
     def __init__(self, report: PlateauReport) -> None:
-        super().__init__(report.to_json(), report.to_text())
+        from symderiv.precision.balls.decimals import Outward
+        from symderiv.precision.balls.working import working_bits
+
+        # Eigenvalues of neutral directions are zero up to a proved bound, which needs more bits.
+        with working_bits(4 * report.digits + 200):
+            outward = Outward(report.digits)
+            record = _record(report, outward.number) | outward.record()
+            lines = _lines(report, record, outward.text)
+            super().__init__(record, "\n".join(lines) + "\n")
         self._groups = [
             (
                 group.sector.name.replace("_", " "),
@@ -67,6 +92,107 @@ class Plateau(Answer):
                 argument="plot",
             )
         return drawn("analysis_plots.run_plots.spectrum_axes", self._groups, ax)
+
+
+def _record(report: PlateauReport, number: Callable[[arb], float | str]) -> dict[str, Any]:
+    """Return the record for JSON, without what is proved of its numbers."""
+
+    def shown(value: arb | None) -> float | str | None:
+        return None if value is None else number(value)
+
+    numbers, states = report.numbers, (report.spread, report.full, report.equal)
+    matrices: dict[str, Any] | None = None
+    if report.matrices is not None:
+        matrices = {"basis": list(BASIS), "formula": _FORMULA}
+        for name, rows in report.matrix_numbers.items():
+            matrices[name] = report.matrices.plain.texts[name]
+            matrices[f"{name}_values"] = [[number(x) for x in row] for row in rows]
+    return {
+        "activation": report.activation,
+        "units": report.teacher.units,
+        "learning_rate": str(report.learning_rate),
+        "teacher": report.teacher.words,
+        **{name: shown(getattr(numbers, name)) for name in _NUMBERS},
+        "eigenvalues": [
+            {
+                "group": group.sector.name,
+                "moves": group.sector.words,
+                "kind": group.kind,
+                "multiplicity": group.multiplicity,
+                "matrix": group.sector.formula,
+                "values": None if group.values is None else [number(v) for v in group.values],
+                "per_eigenvalue": shown(group.slope),
+            }
+            for group in numbers.groups
+        ],
+        "closed_forms": dict(report.forms.plain.texts),
+        "matrices": matrices,
+        "rates": {name: number(value) for name, value in numbers.rates.items()},
+        **{
+            name: state and {part: shown(x) for part, x in vars(state).items()}
+            for name, state in zip(_STATES, states, strict=True)
+        },
+        "warnings": [_SPREAD] if report.spread is not None else [],
+        "digits": report.digits,
+    }
+
+
+def _lines(
+    report: PlateauReport, record: Mapping[str, Any], text: Callable[[arb], str]
+) -> Iterator[str]:
+    """Yield the lines for a terminal."""
+    numbers = report.numbers
+    yield f"activation   {report.activation}"
+    yield f"units        M = {report.teacher.units}, {report.teacher.words}"
+    yield f"rates        per unit of alpha at learning rate {report.learning_rate}"
+    yield ""
+    for name in _NUMBERS:
+        value = getattr(numbers, name)
+        label = name.replace("_", " ").replace("generalization", "generalisation")
+        yield f"{label:<22}{'none: nothing escapes' if value is None else text(value)}"
+    for name, label in _STATES.items():
+        if record[name] is not None:
+            parts = ", ".join(f"{key} = {value}" for key, value in record[name].items())
+            yield from textwrap.wrap(f"{label:<22}{parts}", _LINE, subsequent_indent=" " * 22)
+    yield (
+        f"{'certified':<22}numbers to {record['relative_error_bound']} of themselves, zeros to "
+        f"{record['zero_bound']}; {record['arithmetic']}"
+    )
+    yield ""
+    yield "eigenvalues of the linearised flow (order η), in groups"
+    for group in numbers.groups:
+        sector = group.sector
+        yield f"  {sector.name:<15}{group.kind:<11}x {group.multiplicity:<6}{sector.words}"
+        yield f"      {sector.formula}: {_values(group, text)}"
+    yield ""
+    yield "closed forms"
+    for name, form in record["closed_forms"].items():
+        yield from textwrap.wrap(
+            f"{name} = {form}",
+            _LINE,
+            initial_indent="  ",
+            subsequent_indent="      ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    if report.matrices is not None:
+        yield ""
+        yield f"linearised matrices here (symbolic with --json), {_FORMULA}"
+        for name in ("G", "H_row", "H_difference"):
+            rows = zip((name, "", "", ""), BASIS, report.matrix_numbers[name], strict=True)
+            for label, letter, row in rows:
+                yield f"  {label:<13}{letter}{''.join(f'{float(x):>12.5g}' for x in row)}"
+
+
+def _values(group: Group, text: Callable[[arb], str]) -> str:
+    if group.values is None:
+        if group.slope is None:
+            return "needs the spectrum"
+        return "0" if group.slope.is_zero() else f"{text(group.slope)} rho_k"
+    values = [text(value) for value in group.values]
+    if len(values) > 6:
+        values[3:-1] = [f"... ({len(values) - 4} more) ..."]
+    return ", ".join(values)
 
 
 @public

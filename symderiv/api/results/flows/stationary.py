@@ -11,7 +11,12 @@ from symderiv.analysis.fixed_points.bifurcation_curves import (
     BifurcationCurve,
     bifurcation_curves,
 )
-from symderiv.analysis.fixed_points.continuation import FixedPointBranch, Parameters, followed
+from symderiv.analysis.fixed_points.continuation import (
+    FixedPointBranch,
+    OneParameter,
+    Parameters,
+    followed,
+)
 from symderiv.analysis.fixed_points.families import Family, families
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.unit_flow import UnitFlow, exchanged
@@ -220,7 +225,8 @@ def _followed(
     """
     key, begin, low, high = along[0]
     at = constants_along(stated, {key: (low, high)})
-    branches = followed(stated.flow, at, [each.values for each in points], begin, (low, high))
+    problem = OneParameter(stated.flow, at, [(low, high)])
+    branches = followed(problem, [each.values for each in points], begin)
     record = followed_record(stated.flow, key, at, branches, stated.measured)
     for each, branch in zip(record["branches"], branches, strict=True):
         each |= overlaps_at(stated, branch.values)

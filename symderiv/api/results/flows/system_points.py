@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from symderiv.analysis.fixed_points.continuation import followed
+from symderiv.analysis.fixed_points.continuation import OneParameter, followed
 from symderiv.analysis.fixed_points.search import Found, found_points
 from symderiv.analysis.fixed_points.symmetric_flow import differences
 from symderiv.api.arguments.numbers import check_starts, ranges_of
@@ -155,7 +155,7 @@ def _branches(
 ) -> dict[str, Any]:
     """Return the record of branches through points in a parameter, with their bifurcations."""
     at = flow.along(name)
-    branches = followed(flow, at, [each.values for each in points], begin, ends)
+    branches = followed(OneParameter(flow, at, [ends]), [each.values for each in points], begin)
     return followed_record(flow, name, at, branches, partial(_observed, flow))
 
 
