@@ -1,7 +1,5 @@
 """Fits of problems to curves, against SciPy's fits of runs without derivatives."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

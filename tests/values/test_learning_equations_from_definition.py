@@ -1,7 +1,5 @@
 """The kept modules, compiled, against the definition of the update, and against themselves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The moment form in arbitrary precision against the compiled spectral solver."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -108,7 +108,8 @@ def test_losses_with_poles_come_to_the_search_for_errors_that_refuses_them():
 def made():
     asked = problem("logistic", "sign")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(force_error, "largest_deviation", lambda *_: 1e-12)  # the search for errors takes seconds
+        # the search for errors takes seconds
+        patch.setattr(force_error, "largest_deviation", lambda *_: 1e-12)
         means = LossMeans(asked, 1e-8)
     return asked, means, solver_of(loss_program(derive_equations(asked), "made", means))
 
