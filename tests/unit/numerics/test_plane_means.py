@@ -143,23 +143,6 @@ def test_means_of_slopes_and_values_are_nested_integrals(
     assert found == pytest.approx(expected, abs=9e-11)
 
 
-@pytest.mark.parametrize("even", [0.0, 1.0])
-def test_fields_that_are_one_have_the_mean_of_a_line(even: float) -> None:
-    density = 1 / math.sqrt(2 * math.pi)
-    rule = np.r_[[0.0] * 7, 18.0, even, 20.0]
-    for first, second in ((1.1, 1.1), (1.1, -0.6), (0.0, 0.9)):
-
-        def weighted(t: float, a: float = first, b: float = second) -> float:
-            value = FACTORS[1](a * t) * FACTORS[1 if even else 3](b * t)
-            return float(value * math.exp(-t * t / 2) * density)
-
-        expected = sum(quad(weighted, a, b, epsabs=1e-13)[0] for a, b in ((-9, 0), (0, 9)))
-        moments = first**2, first * second, second**2
-        kinds = (1, 1 if even else 3)
-        found = polar._polar_mean_of_2(rule, kinds, moments, (0.0, 0.0))
-        assert found == pytest.approx(expected, abs=1e-12)
-
-
 def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plane, "QUADRATURE_RULE", RULE, raising=False)
     rng = np.random.default_rng(2)
