@@ -4,8 +4,6 @@ The dynamics compile their time stepper once, for functions of one fixed signatu
 right-hand side of whatever module was generated. This rests on three behaviours of numba.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Numba: options that a function does not give are those of whatever compiles it first."""
 
-from __future__ import annotations
-
 import pytest
 from numba import njit
 from numba.core.dispatcher import Dispatcher

@@ -1,7 +1,5 @@
 """A known fault of SymPy 1.14 under the closed forms: square roots of some large integers."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

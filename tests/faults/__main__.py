@@ -1,7 +1,5 @@
 """``make faults``: what machines do to files and processes, and how it ended."""
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

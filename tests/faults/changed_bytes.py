@@ -4,8 +4,6 @@ A byte is changed anywhere, the file is zeroed, cut off, removed, or is another 
 where its name says what it must hold.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

@@ -5,8 +5,6 @@ that of another sweep at the same place. What is opened has the right numbers or
 line; what goes on has the right numbers and says what it mended.
 """
 
-from __future__ import annotations
-
 import itertools
 import random
 import shutil

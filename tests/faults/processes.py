@@ -1,7 +1,5 @@
 """Commands that are killed, lack room or rights, or have rivals, in forks of one warm process."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import random

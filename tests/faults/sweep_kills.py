@@ -5,8 +5,6 @@ this machine; whoever is gone is started again by the others or by the same comm
 store holds, bit for bit, what an undisturbed one holds. Times that integrations took are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """A sample of ``make faults``; the whole of it is a campaign of its own."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -9,8 +9,6 @@ claims that are not in the table yet are tried; with --all every perturbation on
 each claim until it notices one. The exit code is 1 if a claim neither notices nor names anything.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

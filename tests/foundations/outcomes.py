@@ -1,7 +1,5 @@
 """What a claim measures, and whether it is another thing than before."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Final

@@ -5,8 +5,6 @@ forgets every value that was kept, so that everything that rests on the function
 from the changed one. Afterwards all is as before.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import gc

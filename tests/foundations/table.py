@@ -1,7 +1,5 @@
 """The stored table: which perturbations of the engine each claim notices, or what it rests on."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The kept solver modules are, byte for byte, what their recipes give."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The derivation of the learning equations as it is shown, kept as text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``make hostile``: generated calls of all commands, and how they ended."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

@@ -3,8 +3,6 @@
 Options are taken from the application, so new ones are tried as well.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import random

@@ -1,7 +1,5 @@
 """Carries the calls out in forks of one warm process and judges how each ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 Kinds are written ``"whole: points digits; flag: force"``; a family is one test.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import partial

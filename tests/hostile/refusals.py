@@ -9,8 +9,6 @@ A call that is refused must be refused within a second of processor time, in one
 written or made anything.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -1,7 +1,5 @@
 """A sample of ``make hostile``; the whole of it is a campaign of its own."""
 
-from __future__ import annotations
-
 import pytest
 from support.forked import forked
 from support.rotating import DAY

@@ -1,7 +1,5 @@
 """Every public call of Python refuses wrong values: one line, with the argument, at once."""
 
-from __future__ import annotations
-
 import inspect
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ that kind takes. All other arguments of the call are right, so that the argument
 is the wrong one, and a call whose check is gone computes something, which the test notices.
 """
 
-from __future__ import annotations
-
 import math
 import signal
 import time

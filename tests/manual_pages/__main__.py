@@ -1,7 +1,5 @@
 """``make manual-examples``: every example of the README and of the manual, run page by page."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

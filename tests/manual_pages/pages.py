@@ -13,8 +13,6 @@ What a page promises by its fences:
 * ``text`` and all others are read only.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A page's examples run in an empty folder, and what they did not do as the page says."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import doctest

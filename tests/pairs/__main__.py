@@ -1,7 +1,5 @@
 """``make pairs``: all pairs, with the table and the count."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

@@ -4,8 +4,6 @@
 them. Nothing here comes from the engine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """One pair judged, and many pairs with results kept so that a campaign can go on."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ functions contain long loops (mixtures, quadrature, four signs) the scalar funct
 the procedures never are.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -6,8 +6,6 @@ over z, which is taken by quasi-Monte Carlo, for two fields by nested quadrature
 functions by a product of Gauss-Hermite rules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -6,8 +6,6 @@ correlation with the inputs explains. Everything the engine calls overlaps is a 
 these vectors.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ The pairs are dealt to two hundred and fifty days so that all of these take abou
 ``SYMDERIV_PAIRS_SEED=n`` tries a whole tenth of the pairs with the scrambles of seed n.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from importlib import resources

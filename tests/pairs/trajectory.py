@@ -1,7 +1,5 @@
 """A short run of stochastic gradient descent on explicit vectors against the equations."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import SimpleNamespace
 

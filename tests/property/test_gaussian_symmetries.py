@@ -1,7 +1,5 @@
 """Properties every Gaussian expectation has, over random exact covariances and integrands."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 from hypothesis import HealthCheck, given, settings

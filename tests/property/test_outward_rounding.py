@@ -4,8 +4,6 @@ The judge is exact: balls are made from integers, every shown interval is read b
 ``python tests/property/test_outward_rounding.py 1000000`` tries that many balls.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

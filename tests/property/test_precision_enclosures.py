@@ -1,7 +1,5 @@
 """The ball of an expectation contains what mpmath finds, over random exact covariances."""
 
-from __future__ import annotations
-
 import mpmath
 import pytest
 import sympy as sp

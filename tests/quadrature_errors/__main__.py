@@ -4,8 +4,6 @@ cd tests; python -m quadrature_errors [--twos N] [--fours N] [--adaptive N] [--c
     [--tolerance T] [--seed S] [PAIR ...]
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -5,8 +5,6 @@ the last), and nothing is tabulated. Break points: kinks, and places around the 
 fields at a few multiples of the width on which those are seen.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

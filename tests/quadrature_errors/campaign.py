@@ -9,8 +9,6 @@ of their means are compared with the closed forms. What is stated of means of tw
 own error, ACTIVATION_PAIR_ERROR.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

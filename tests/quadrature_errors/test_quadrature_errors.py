@@ -1,7 +1,5 @@
 """A sample of the campaign: stated errors hold, and the comparison notices rules that are worse."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -20,8 +20,6 @@ seen where it is about laws, and else only as one number under two names. The ex
 claim is true by construction and counted, or if no draw has a value.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

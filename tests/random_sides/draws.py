@@ -6,8 +6,6 @@ name another function of the same arguments; names that the claim calls symmetri
 are drawn so.
 """
 
-from __future__ import annotations
-
 import ast
 import random
 from collections.abc import Mapping

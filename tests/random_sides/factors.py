@@ -1,7 +1,5 @@
 """Approximate claims with a side a third larger or a quarter smaller: their rules must notice."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from typing import Final

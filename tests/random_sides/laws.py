@@ -6,8 +6,6 @@ nothing to do with the others; what the points make of them (their own functions
 made of the random ones too. A claim that holds then says nothing about any law or network.
 """
 
-from __future__ import annotations
-
 from collections import ChainMap
 from collections.abc import Callable, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Every claim that is counted as verified, with random functions in place of its sides."""
 
-from __future__ import annotations
-
 import ast
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A sample of ``make random-sides``, and statements of each kind that must be found or be left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ A formula that stands in both sides may be any function of its arguments: then t
 nothing of it. This is so if nothing is left but the order and the brackets of sums and products.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 

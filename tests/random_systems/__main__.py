@@ -4,8 +4,6 @@
 with one quadrature over all fields.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

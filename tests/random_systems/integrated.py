@@ -5,8 +5,6 @@ learn from a third one; fields are independent, correlated or nearly aligned. Me
 examples tell errors of a hundredth, the quadrature those of 1e-9.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

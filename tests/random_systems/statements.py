@@ -1,7 +1,5 @@
 """Random statements of small learning problems, said to a system or to its plain reading alike."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A few problems of ``make random-systems``, other ones every day, and what it found."""
 
-from __future__ import annotations
-
 import pytest
 from support.rotating import DAY
 

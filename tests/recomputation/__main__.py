@@ -6,8 +6,6 @@ Claims are taken in random order, some points of each, until there are enough; o
 CPU seconds than a claim may is left, and counted. The exit code is 1 if anything disagrees.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import signal

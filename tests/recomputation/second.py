@@ -6,8 +6,6 @@ too ("balls throughout"). Else the references are made in mpmath with 30 digits 
 in balls ("sides in balls"). A rule that computes in balls is recomputed in mpmath.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

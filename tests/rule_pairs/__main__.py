@@ -3,8 +3,6 @@
 With ``--sgd`` runs of SGD are compared with the equations of each.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

@@ -1,7 +1,5 @@
 """Keys of rules, what becomes of some of them together, and which there are."""
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A sample of ``make rule-pairs``, which solves all pairs; here all are stated, a few derived."""
 
-from __future__ import annotations
-
 import random
 from types import SimpleNamespace
 from typing import Any

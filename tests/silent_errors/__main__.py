@@ -1,7 +1,5 @@
 """``make silent-errors``: runs the gate and prints the number of silent errors."""
 
-from __future__ import annotations
-
 import sys
 import time
 

@@ -1,7 +1,5 @@
 """Expected values: textbook closed forms, and quadrature written for the gate alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from math import asin, erf, exp, factorial, pi, sqrt
 

@@ -6,8 +6,6 @@ library. An error that is reported though an answer exists is a failure of the g
 silent one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

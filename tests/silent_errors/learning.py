@@ -3,8 +3,6 @@
 # A table: one case per line is easier to read than six.
 # ruff: noqa: E501
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any

@@ -3,8 +3,6 @@
 # A table: one case per line is easier to read than six.
 # ruff: noqa: E501
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

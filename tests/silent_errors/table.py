@@ -1,7 +1,5 @@
 """All cases of the gate, refusals and their nearest neighbours one after the other."""
 
-from __future__ import annotations
-
 from silent_errors import integrals, learning, means, studies
 from silent_errors.gate import Case, Pair, Returns
 

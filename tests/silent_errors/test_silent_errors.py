@@ -3,8 +3,6 @@
 ``make silent-errors`` runs all of them.
 """
 
-from __future__ import annotations
-
 import pytest
 from support.rotating import is_today
 

@@ -8,8 +8,6 @@ First single studies, then families of 16 runs in lanes, each followed by a wors
 Studies that `--results` has are not run again; remove the file when the engine has changed.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 import statistics

@@ -1,7 +1,5 @@
 """How many right-hand sides runs take, and those that are made only to state their errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Studies drawn at random: K and M that differ, spectra, plateaus, starts with little asymmetry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

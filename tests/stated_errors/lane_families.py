@@ -1,7 +1,5 @@
 """Families of studies that share a solver module, as runs in lanes do: what differs is drawn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

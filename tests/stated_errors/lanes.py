@@ -5,8 +5,6 @@ biases and dropout take minutes there, and velocities have no layout in it: thei
 SciPy's order 8 with the engine's right-hand side, at a tolerance of 1e-13.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """What located events state of the error of their times, against long doubles."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

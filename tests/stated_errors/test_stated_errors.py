@@ -1,7 +1,5 @@
 """A sample of the campaign; the plateau on which two runs of one method agreed and were wrong."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What campaigns share: results that are kept, work in forks, endings that are told and counted."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """The program called in this process, which spares a test the start of an interpreter; Python."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The module that makes the manual's pages of errors, which stands among its extensions."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Modules of examples, which are no package: imported for a test, and forgotten after it."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 ``python -m support.exported`` from ``tests/`` tries all languages on all cases and prints a table.
 """
 
-from __future__ import annotations
-
 import ctypes
 import importlib.util
 import subprocess

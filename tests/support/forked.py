@@ -1,7 +1,5 @@
 """Work in a fork of this process, which has imported and compiled what the work needs."""
 
-from __future__ import annotations
-
 import logging
 import os
 import signal

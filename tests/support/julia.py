@@ -1,7 +1,5 @@
 """Exported Julia without Julia: read by tree-sitter's grammar of the language."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import tree_sitter_julia

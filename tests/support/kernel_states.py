@@ -1,7 +1,5 @@
 """Random states of solver modules, as vectors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Whether drawn numbers have the law of others, by their means and variances."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Pages as a browser lays them out: what leaves the window, and what is cut."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

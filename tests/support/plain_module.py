@@ -1,7 +1,5 @@
 """Generated modules as plain Python: for a few calls compilation would take longer."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """One step of a statement in plain NumPy, slow and obvious: the reference of all other readings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

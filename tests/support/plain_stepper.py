@@ -4,8 +4,6 @@ Compiling it for a comparison takes as long as a hundred tests; Python needs a s
 run, and neither numba nor LLVM.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Homogeneous teachers in general position: any modes, as exact rationals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 

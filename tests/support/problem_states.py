@@ -1,7 +1,5 @@
 """States of problems by the names of their statements."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

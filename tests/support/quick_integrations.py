@@ -1,7 +1,5 @@
 """Integrations that take no time but depend on every key of the study."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from typing import Any

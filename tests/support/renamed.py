@@ -1,7 +1,5 @@
 """Programs with other names for everything that their author named."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any

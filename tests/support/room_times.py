@@ -4,8 +4,6 @@ Rooms are the folders of tests; what a test compiles or derives for all that com
 as its own. ``--test-seconds FILE`` writes those of every test.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from pathlib import Path

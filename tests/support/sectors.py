@@ -1,7 +1,5 @@
 """Means of functions of fields in a plane, between the directions in which one of them vanishes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -4,8 +4,6 @@ Derivations are kept in a folder that the workers share and that is gone with th
 nothing is read from, or left in, the user's cache of derivations.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -3,8 +3,6 @@
 The state is Q_1, r_1, v; eigenvalue and weight are 1, so Q = Q_1 and R = r_1.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from types import SimpleNamespace

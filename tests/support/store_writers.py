@@ -1,7 +1,5 @@
 """Processes that write one sweep at the same time, with integrations that take none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

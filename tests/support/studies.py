@@ -1,7 +1,5 @@
 """Studies as the texts that users write, from the tables of keys."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ The reader takes one statement on one line and numbers without ``*^``; texts are
 Evaluation knows what exports use of the language and nothing more.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import ChainMap

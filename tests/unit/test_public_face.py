@@ -1,7 +1,5 @@
 """The short list of names that symderiv promises."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import inspect

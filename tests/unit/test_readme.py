@@ -1,7 +1,5 @@
 """What the README and the manual say is so; a part of their examples is run, another every day."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import json

@@ -1,7 +1,5 @@
 """Bayes-optimal learning against integrals that are written here by hand, and published values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

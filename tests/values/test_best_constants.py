@@ -1,7 +1,5 @@
 """Best constants by two routes: derivatives against errors, eigenvalues against closed forms."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import fsolve, minimize_scalar

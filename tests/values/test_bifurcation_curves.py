@@ -1,7 +1,5 @@
 """Curves of bifurcations in two parameters, where they are known and by another Jacobian."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

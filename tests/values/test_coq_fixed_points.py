@@ -1,7 +1,5 @@
 """Files that claim one fixed point to Coq, read back and checked by another route."""
 
-from __future__ import annotations
-
 import shutil
 from typing import Any
 

@@ -5,8 +5,6 @@ nothing of eigenvalues; then against the simulator, for a covariance estimated f
 The standard errors and their allowances are those of ``test_simulation_agreement.py``.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

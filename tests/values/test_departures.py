@@ -1,7 +1,5 @@
 """What proved runs pass and tend to, and the program that checks their records."""
 
-from __future__ import annotations
-
 import ast
 import copy
 import json

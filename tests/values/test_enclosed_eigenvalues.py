@@ -3,8 +3,6 @@
 The point is found again by Newton's method at many digits, and its Jacobian by differences.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Proved runs against other equations, closed solutions, and planted errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,8 +4,6 @@ The exact values are closed solutions, equations typed by hand that are solved t
 by mpmath, or the typed equations of :mod:`benchmarks.hand_written`, one piece after the other.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

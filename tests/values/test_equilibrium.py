@@ -1,7 +1,5 @@
 """Free energies against quadrature, transitions by two routes, and values that others published."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -7,8 +7,6 @@ errors of the weights follow a map without approximation, because inputs are Gau
 c_k ← (1 - 2ηλ_k + (m + 1)/m η²λ_k²) c_k + η²/m λ_k (Σ_j λ_j c_j + σ²).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

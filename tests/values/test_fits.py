@@ -1,7 +1,5 @@
 """Fits of problems to curves, against SciPy's fits of runs without derivatives."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 
@@ -106,9 +104,3 @@ def test_data_that_cannot_be_read_are_refused(data: dict[str, Any], said: str) -
     with pytest.raises(sd.InputError, match=said) as error:
         problem().fit(data, parameters=NAMES)
     assert error.value.argument == "curves"
-
-
-def test_what_is_no_number_is_refused() -> None:
-    with pytest.raises(sd.InputError) as error:
-        problem().fit(measured(curves(TRUE)), parameters=["speed"])
-    assert error.value.argument == "parameters"

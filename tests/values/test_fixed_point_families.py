@@ -1,7 +1,5 @@
 """Continua of fixed points against formulas of the errors on them, and against runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fixed points of the full flow by routes that do not share Newton's method or its Jacobian."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

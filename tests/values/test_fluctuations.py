@@ -1,7 +1,5 @@
 """Fluctuations at finite N: changes of one step, their covariance along runs, laws of times."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Derivatives and events of runs of stated systems, against differences of runs."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

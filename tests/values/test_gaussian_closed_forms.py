@@ -4,8 +4,6 @@ The quadrature conditions on polynomials and sums over nodes; its own tests are 
 ``unit/precision``. Covariances are random (the seed is printed) and exact.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Jacobians of problems against differences of their rates, and against known linearisations."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ factor, with panels a hundred thousand times smaller beside places where others 
 one plane in polar coordinates, between the directions where one of them is at its kink.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

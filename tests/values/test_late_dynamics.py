@@ -5,8 +5,6 @@ Curves: the solver integrated from a state close to the teachers. Both know noth
 reduction or of the basis in which the linearisation is written.
 """
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Kernels in double precision against the same programs at many digits, and the moment form."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Optimal controls against closed solutions, grids, and runs whose pieces are solved apart."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

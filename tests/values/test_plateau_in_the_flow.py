@@ -1,7 +1,5 @@
 """Plateaus against the generated modules: they stand still, and what leaves them leaves as said."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Means by quadrature in generated modules against closed forms and independent integrals."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from dataclasses import replace

@@ -3,8 +3,6 @@ many digits. The covariances' binary numbers are taken as exact; where those of 
 are rounded, the reference is the singular matrix itself.
 """
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

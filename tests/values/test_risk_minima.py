@@ -1,7 +1,5 @@
 """Minima of empirical risks against random matrices, fits to examples, and what is possible."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

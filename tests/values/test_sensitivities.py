@@ -1,7 +1,5 @@
 """Derivatives of runs and of times of events, against differences of runs of small tolerance."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

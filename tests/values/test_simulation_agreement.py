@@ -7,8 +7,6 @@ the mean over all runs differs by terms of order 1/N, the standard error of 16 r
 Activations without closed means are approximated in the equations and exact in the simulation.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.studies import toml

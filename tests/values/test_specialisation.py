@@ -1,7 +1,5 @@
 """Committees of three order parameters against free energies of all, and published limits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

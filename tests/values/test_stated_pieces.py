@@ -1,7 +1,5 @@
 """Losses in pieces, stated line by line, against integrals over one variable."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

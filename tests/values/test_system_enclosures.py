@@ -1,7 +1,5 @@
 """Proved runs of stated systems against closed solutions, studies, and another integrator."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any

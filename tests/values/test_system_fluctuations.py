@@ -1,7 +1,5 @@
 """Fluctuations of stated systems: drawn steps in NumPy, simulated runs, and those of problems."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

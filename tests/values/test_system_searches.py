@@ -1,7 +1,5 @@
 """Fits and controls of stated systems, against closed solutions and statements whose rates jump."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Exponents and thresholds of targets, by densities of y that are written here by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

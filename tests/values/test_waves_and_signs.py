@@ -1,7 +1,5 @@
 """sin next to erf and ReLU: closed forms in kernels, digits kept where fields align."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from functools import cache

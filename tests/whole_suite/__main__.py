@@ -6,8 +6,6 @@ A stopped run goes on where it was. Files that failed, or whose own text has cha
 what passed with another engine is run again once everything has passed, and named until then.
 """
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Runs files of tests in processes of their own and keeps how each of them ended."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

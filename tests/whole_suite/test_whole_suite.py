@@ -1,7 +1,5 @@
 """The run of all tests goes on where it was, and says what has not passed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -8,8 +8,6 @@ them the claim is tried by its own rule at its own points. The table says which 
 what; the exit code is 1 if a wrong model passes or stops with an error, or the right one fails.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from time import process_time

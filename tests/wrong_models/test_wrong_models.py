@@ -1,7 +1,5 @@
 """A sample of ``make wrong-models``; rejected, accepted and stopped are told apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A claim with another model put in the place of its own: does the claim's rule reject it?"""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The command ``symderiv asymptotics``."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

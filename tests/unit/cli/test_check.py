@@ -1,7 +1,5 @@
 """The command check: verdicts, exit codes, what is printed back, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every command prints the same words and numbers, whole, at 60, 80 and 200 columns."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The commands: exit codes, one-line errors, JSON keys, and what they import."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

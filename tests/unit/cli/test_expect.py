@@ -1,7 +1,5 @@
 """The commands expect and integral: what they print, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs that are killed at any moment end with the numbers of an undisturbed run, bit for bit."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

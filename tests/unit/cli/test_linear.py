@@ -1,7 +1,5 @@
 """The command ``symderiv linear``: keys, errors in one line, and numbers worked out by hand."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

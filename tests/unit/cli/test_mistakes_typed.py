@@ -3,8 +3,6 @@
 Nothing is computed and nothing written: after each of them the folder is as it was.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Commands and options are taken from the application, so a new option is walked a
 takes a path is an output unless it is named among the inputs here.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import re

@@ -1,7 +1,5 @@
 """``symderiv plateau``: keys, digits, closed forms, refusals."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

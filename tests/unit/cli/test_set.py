@@ -1,7 +1,5 @@
 """Values that ``solve``, ``simulate`` and ``study`` take instead of those of the study file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

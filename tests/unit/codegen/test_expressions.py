@@ -1,20 +1,16 @@
 """Printed scalar functions have the value of the expression, in both dialects."""
 
 import math
-from collections.abc import Callable
 
 import mpmath
 import pytest
 import sympy as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from symderiv_codegen import PrinterError, print_latex, print_mpmath, print_numba
 from symderiv_codegen.passes.scalars import _shared_roots
 from unit.codegen.support import as_multiprecision, as_plain_python, one_function, text_of
 
 x, y, z = sp.symbols("x y z", real=True)
 d = sp.Symbol("determinant", positive=True)
-HALF = sp.Rational(1, 2)
 DELTA = (1 + x) * (1 + z) - y**2
 
 EXPRESSIONS = [
@@ -62,40 +58,6 @@ def test_printed_text_has_the_value_of_the_expression(number: int) -> None:
             assert double(*point) == pytest.approx(float(exact), rel=1e-13, abs=1e-14)
             ours = multi(mpmath.mp, *(mpmath.mpf(value) for value in point))
             assert abs(ours - exact) <= mpmath.mpf(10) ** -37 * (1 + abs(exact))
-
-
-LEAVES = st.sampled_from([x, y, z, sp.Integer(2), HALF, sp.Rational(2, 3), sp.pi, sp.Integer(-1)])
-
-
-def _combined(parts: st.SearchStrategy[sp.Expr]) -> st.SearchStrategy[sp.Expr]:
-    binary: list[Callable[[sp.Expr, sp.Expr], sp.Expr]] = [
-        lambda a, b: a + b,
-        lambda a, b: a - b,
-        lambda a, b: a * b,
-        lambda a, b: a / (1 + b**2),
-        lambda a, b: a / sp.sqrt(2 + b**2) ** 3,
-    ]
-    unary: list[Callable[[sp.Expr], sp.Expr]] = [
-        *(lambda a: -a, lambda a: a**2, lambda a: sp.sqrt(1 + a**2), sp.erf, sp.atan),
-    ]
-    pairs = st.tuples(st.sampled_from(binary), parts, parts).map(lambda t: t[0](t[1], t[2]))
-    singles = st.tuples(st.sampled_from(unary), parts).map(lambda t: t[0](t[1]))
-    return pairs | singles
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.recursive(LEAVES, _combined, max_leaves=12))
-def test_any_tree_of_operations_survives_printing(expression: sp.Expr) -> None:
-    program = one_function(expression, x, y, z)
-    point = (0.7, -0.3, 1.9)
-    values = dict(zip((x, y, z), map(sp.Rational, map(str, point)), strict=True))
-    with mpmath.workdps(30):
-        multi = as_multiprecision(print_mpmath(program))["f"]
-        exact = mpmath.mpf(str(expression.subs(values).evalf(40)))
-        ours = multi(mpmath.mp, *(mpmath.mpf(str(value)) for value in point))
-        assert abs(ours - exact) <= mpmath.mpf(10) ** -25 * (1 + abs(exact))
-    double = as_plain_python(print_numba(program))["f"](*point)
-    assert double == pytest.approx(float(exact), rel=1e-10, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """RUN.nc and SIM.nc: dimensions and attributes as promised, written whole or not at all."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 

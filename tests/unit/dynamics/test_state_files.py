@@ -1,7 +1,5 @@
 """State files and initial states: definitions, round trips, refusals that name the array."""
 
-from __future__ import annotations
-
 import pickle
 from importlib import import_module
 

@@ -1,7 +1,5 @@
 """STUDY.toml: defaults, refusals with the key's name, sweeps, the canonical text."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.commands import python

@@ -1,7 +1,5 @@
 """What runs, learning rules and claims rest on."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Every command prints with --json what the public call of the same question says of itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

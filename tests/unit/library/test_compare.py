@@ -1,7 +1,5 @@
 """What differs between two results, by numbers that are computed here."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure

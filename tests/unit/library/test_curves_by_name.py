@@ -1,7 +1,5 @@
 """Results with curves draw quantities by name, write tables, and keep files of other runs."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 from typing import Any

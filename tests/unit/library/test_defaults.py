@@ -1,7 +1,5 @@
 """What a problem takes where nothing is said, and who says that it did."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The pages of errors in the manual: every kind has one, and what is printed stands there."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The equation of one order parameter with its means, against the solver module's rates."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

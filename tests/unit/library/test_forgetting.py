@@ -1,7 +1,5 @@
 """Forgetting and transfer from the errors of a run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

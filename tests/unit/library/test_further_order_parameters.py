@@ -1,7 +1,5 @@
 """Order parameters that rules add: in files, datasets, ensembles and sweeps as in the run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Order parameters by name: of rules that follow more than Q, R and v, and of any inputs."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

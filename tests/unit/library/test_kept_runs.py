@@ -1,7 +1,5 @@
 """Runs know their problem, go on, load as they were, and say aloud what went wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One resolution of the names of keys, for every call that takes some."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

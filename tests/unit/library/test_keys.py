@@ -1,7 +1,5 @@
 """One record for each key of a study: what is made from it, and the signatures that repeat it."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from typing import Annotated, Any, Literal, get_args, get_origin

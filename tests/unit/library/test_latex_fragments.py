@@ -1,7 +1,5 @@
 """LaTeX fragments: chosen equations, labels, the letters of papers, integrals written out."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shutil

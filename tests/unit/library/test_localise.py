@@ -1,7 +1,5 @@
 """``sd.localise``: what localises, what does not, and what is refused."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from pathlib import Path

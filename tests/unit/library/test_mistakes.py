@@ -1,7 +1,5 @@
 """Mistakes of a new user in Python, each with the mend that its one line has to name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

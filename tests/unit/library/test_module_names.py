@@ -1,7 +1,5 @@
 """Names that a solver module may have."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The notebook in examples/ runs, and shows the numbers that calls give."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Problems: one statement of what is learned, spelled in Python or in TOML."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The right-hand side at a state, against the definition of the update and by other routes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Results show, draw, keep and give back themselves."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Many runs, maps and forgetting draw into given axes, and save what the ending says."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Templates of studies and their schema."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

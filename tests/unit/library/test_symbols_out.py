@@ -1,7 +1,5 @@
 """Equations as SymPy expressions and as a function that SciPy integrates."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

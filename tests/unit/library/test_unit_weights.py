@@ -1,7 +1,5 @@
 """Plateau and late learning of networks whose output weights are not 1/√M, seen in their flow."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -415,20 +415,6 @@ def test_rates_keep_their_digits_where_the_student_is_almost_the_teacher(module,
     np.testing.assert_allclose(found, [known, known * math.sqrt(T / Q)], atol=away + 1e-10)
 
 
-def test_linear_outputs_are_functions_of_two_fields(module):
-    module(LINEAR, LINEAR, STUDENT_LINEAR=1, TEACHER_LINEAR=1, EVEN=1)
-    C, v, w, noise = covariance(5, 5, 0.5), np.array([0.5, -0.4, 0.3]), np.array([0.7, 0.5]), 0.3
-    both = np.zeros((2, 5))
-    both[0, :3], both[1, 3:] = v, w
-    one = both @ C @ both.T
-    one[1, 1] += noise**2
-    a, b, _, square, error, loss = expected(one, [1.0], [1.0], student=LINEAR, teacher=LINEAR)
-    A, B = a * np.outer(v, v), b * np.outer(v, w)
-    dv = (C[:3, :3] @ v) * a.item() + (C[:3, 3:] @ w) * b.item()
-    known = A, B, dv, square * np.outer(v, v), error - noise**2 / 2, loss
-    agree(computed(C, v, w, noise), known, 1e-9)
-
-
 def test_delta_functions_of_a_loss_with_a_kink(module):
     """Hinge and linear units: B = v w E[-θ + s t δ(1 - s t)], A = v² E[t² δ(1 - s t)]."""
     module(

@@ -1,12 +1,10 @@
-"""Owen's function as it is pasted into modules, against SciPy's and against its integral."""
+"""Owen's function as it is pasted into modules, against SciPy's."""
 
 import math
 
-import mpmath
 import pytest
 from scipy.special import owens_t
 
-from symderiv.numerics.digits.owens_t_mpmath import _owen_t_mpmath
 from symderiv.numerics.signs.owens_t import _owen_t
 
 
@@ -18,17 +16,3 @@ def test_owens_t_is_scipys(a: float) -> None:
         # even in h, odd in a
         assert _owen_t(-h, a) == found
         assert _owen_t(h, -a) == -found
-
-
-@pytest.mark.parametrize(("h", "a"), [("0.4", "0.7"), ("1.5", "3"), ("0.2", "-11"), ("0", "2")])
-def test_owens_t_of_many_digits_is_its_integral(h: str, a: str) -> None:
-    mp = mpmath.MPContext()
-    mp.dps = 30
-    x, end = mp.mpf(h), mp.mpf(a)
-    found = _owen_t_mpmath(mp, x, end)
-    exact = mp.quad(
-        lambda t: mp.exp(-x * x * (1 + t * t) / 2) / (1 + t * t), mp.linspace(0, end, 9)
-    )
-    assert abs(found - exact / (2 * mp.pi)) < mp.mpf(10) ** -25
-    assert float(found) == pytest.approx(_owen_t(float(h), float(a)), abs=4e-16)
-    assert not math.isnan(float(found))

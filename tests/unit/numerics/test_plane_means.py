@@ -143,67 +143,6 @@ def test_means_of_slopes_and_values_are_nested_integrals(
     assert found == pytest.approx(expected, abs=9e-11)
 
 
-@pytest.mark.days(2)
-@pytest.mark.parametrize("turned", [1.0, -1.0])
-def test_lines_give_what_points_of_the_plane_give(turned: float) -> None:
-    """Fields as on a plateau: two alike, and two whose rests are nearly opposite, or equal."""
-    loads = np.array(
-        [[0.6, 0.1, 0.0, 0.0], [0.6, -0.1, 0.05, 0.0], [0.5, 0.2, 0.6, 0.1], [0.6, -0.3, -0.7, 0.1]]
-    )
-    loads[3] *= turned
-    c = loads @ loads.T
-    points = FINE.copy()
-    points[6] = math.inf
-    found = [mean_of_4(c, (1, 1, 1, 1), rule) for rule in (FINE, points)]
-    assert found[0] != found[1]
-    assert found[0] == pytest.approx(found[1], abs=3e-11)
-
-
-@pytest.mark.parametrize("correlation", [0.03, -0.12])
-def test_few_orders_give_what_points_of_eta_give(
-    correlation: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(FACTORS, SLOPE_OF_1, lambda x: 1 / (1 + abs(x)) ** 2)
-    loads = np.array([[0.9, 0, 0, 0], [0.3, 0.8, 0, 0], [0.5, 0.2, 0.7, 0], [-0.4, 0.6, 0, 0.5]])
-    loads[3, 2:] = 0.5 * correlation, 0.5 * math.sqrt(1 - correlation**2)
-    c = loads @ loads.T
-    found = []
-    for most in (11, 0):
-        monkeypatch.setattr(plane, "_MOST_ORDERS", most)
-        found.append(mean_of_4(c, (SLOPE_OF_1, SLOPE_OF_1, 1, 1), FINE))
-    assert found[0] != found[1]
-    assert found[0] == pytest.approx(found[1], abs=1e-12)
-
-
-@pytest.mark.parametrize("even", [0.0, 1.0])
-def test_fields_that_are_one_have_the_mean_of_a_line(even: float) -> None:
-    density = 1 / math.sqrt(2 * math.pi)
-    rule = np.r_[[0.0] * 7, 18.0, even, 20.0]
-    for first, second in ((1.1, 1.1), (1.1, -0.6), (0.0, 0.9)):
-
-        def weighted(t: float, a: float = first, b: float = second) -> float:
-            value = FACTORS[1](a * t) * FACTORS[1 if even else 3](b * t)
-            return float(value * math.exp(-t * t / 2) * density)
-
-        expected = sum(quad(weighted, a, b, epsabs=1e-13)[0] for a, b in ((-9, 0), (0, 9)))
-        moments = first**2, first * second, second**2
-        kinds = (1, 1 if even else 3)
-        found = polar._polar_mean_of_2(rule, kinds, moments, (0.0, 0.0))
-        assert found == pytest.approx(expected, abs=1e-12)
-
-
-def test_half_of_the_plane_is_enough_for_odd_factors() -> None:
-    c = np.array(
-        [[1.0, 0.3, 0.5, 0.2], [0.3, 1.2, 0.1, 0.4], [0.5, 0.1, 0.9, 0.2], [0.2, 0.4, 0.2, 1.1]]
-    )
-    half = RULE.copy()
-    half[5] = 1.0
-    whole, halved = (mean_of_4(c, (1, 1, 1, 0), rule) for rule in (RULE, half))
-    assert halved == pytest.approx(whole, rel=1e-12)
-    for kinds in ((1, 1, 0, 0), (0, 1, 1, 0)):
-        assert abs(mean_of_4(c, kinds)) < 1
-
-
 def test_one_pass_gives_the_means_of_each_pair_of_students(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plane, "QUADRATURE_RULE", RULE, raising=False)
     rng = np.random.default_rng(2)
@@ -313,30 +252,6 @@ def test_all_pairs_of_a_student_with_a_kink_and_a_teacher_that_jumps(
                 slope = 2 * slope + 1 / (math.sqrt(2 * math.pi) * sj)
             found = [each[i, j - K * (j >= K)] for each in (both if j >= K else students)]
             assert found == pytest.approx([value, slope, curvature], abs=1e-8)
-
-
-@pytest.mark.parametrize("correlation", [0.6, -0.999])
-def test_sectors_give_what_nested_integrals_give(correlation: float) -> None:
-    width, rest = 1.2, math.sqrt(1 - correlation**2)
-    density = 1 / math.sqrt(2 * math.pi)
-
-    def inner(t: float) -> float:
-        cut = min(max(-correlation * t / rest, -9.0), 9.0)
-
-        def weighted(u: float) -> float:
-            value = FACTORS[3](correlation * t + rest * u)
-            return float(value * math.exp(-u * u / 2) * density)
-
-        smooth = sum(quad(weighted, a, b, epsabs=1e-12)[0] for a, b in ((-9, cut), (cut, 9)))
-        return float(smooth * FACTORS[1](width * t) * math.exp(-t * t / 2) * density)
-
-    ends = (-9.0, -0.5, -0.1, 0.0, 0.1, 0.5, 9.0)
-    expected = sum(quad(inner, a, b, epsabs=1e-11)[0] for a, b in pairwise(ends))
-    moments = (width**2, width * correlation, 1.0)
-    for radii in (20.0, 28.0):
-        rule = np.r_[SECTORS[:-1], radii]
-        found = polar._polar_mean_of_2(rule, (1, 3), moments, (0.0, 0.0))
-        assert found == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("room", [10, 40])
@@ -524,23 +439,6 @@ def test_the_scale_of_factors_decides_where_fields_are_nearly_in_the_plane(scale
     else:
         # panels that grow are too long for exp(-x²)
         assert 2e-11 < abs(found - exact) < 2e-10
-
-
-@pytest.mark.parametrize("correlated", [0.9, 0.999, 0.99999])
-def test_one_mean_alone_is_that_among_all(correlated: float) -> None:
-    """Lines are cut where fields that nobody asks for have their kinks, too."""
-    rng = np.random.default_rng(3)
-    shared, own = rng.normal(size=4), rng.normal(size=(4, 4))
-    loads = math.sqrt(correlated) * np.outer(np.ones(4), shared)
-    loads += math.sqrt(1 - correlated) * own
-    covariance, kinds = loads @ loads.T, (3, 1, 3, 1)
-    rule = np.array([8.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0, 0.0])
-    alone = mean_of_4(covariance, kinds, rule)
-    means = np.empty((3, 4, 4))
-    plane._means_of_plane(
-        rule, np.array(kinds), kinds[:2], (0, 1), covariance, means, np.empty(3), 0
-    )
-    assert alone == pytest.approx(means[1, 2, 3], rel=1e-13)
 
 
 def test_the_scale_is_measured() -> None:

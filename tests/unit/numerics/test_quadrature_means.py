@@ -114,40 +114,6 @@ def points_of(grid: Grid) -> np.ndarray:
     return np.array([first, np.repeat(seconds[0], counts)])
 
 
-PARTS = {
-    "apart": np.array([[1.0, 0.0, 0.0], [0.3, 0.9, 0.0], [0.4, -0.2, 0.5]]),
-    "nearly one": np.array([[1.0, 0.0, 0.0], [0.9, 0.05, 0.0], [0.8, -0.04, 0.5]]),
-    "one line": np.array([[0.6, 0.0, 0.0], [0.6, 0.0, 0.0], [0.5, 0.0, 0.3]]),
-    "the second alone": np.array([[0.0, 0.0, 0.0], [0.0, 0.8, 0.0], [0.0, 0.3, 0.1]]),
-    "none": np.zeros((3, 3)),
-}
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_points_of_a_grid_fill_a_circle_and_weigh_as_the_normal_density(name: str) -> None:
-    grid = smooth._grid_of(SMOOTH_RULE, PARTS[name], (0, 1))
-    step, seconds, starts, stride = grid
-    assert stride == {"apart": 2, "nearly one": 0}.get(name, 1)
-    t, weights = points_of(grid), np.empty(starts[-1])
-    smooth._weights_of(grid, weights)
-    half = 0 if name in ("the second alone", "none") else 100
-    expected = grid_of(step, half, seconds[0], stride == 2, stride > 0)
-    np.testing.assert_array_equal(starts, expected[2])
-    if name in ("one line", "none"):
-        assert starts.size == 2
-    if stride == 2:
-        np.testing.assert_allclose(np.diff(seconds[0]), seconds[0, 1] - seconds[0, 0])
-    assert np.hypot(*t).max() <= SMOOTH_RULE[2]
-    # means of waves, which no point set gets right by chance
-    for k in ([0.0, 0.0], [0.9, 0.0], [0.5, 1.1], [-0.8, 0.7]):
-        wave = np.array(k) * [name != "the second alone", name not in ("one line", "none")]
-        wave *= name != "none"
-        if name == "nearly one":
-            wave[1] *= 0.05
-        found = weights @ np.cos(wave @ t)
-        assert found == pytest.approx(math.exp(-wave @ wave / 2), abs=3e-11)
-
-
 def test_shifted_rows_take_fewer_points_where_fields_know_nothing_of_each_other() -> None:
     parts = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     longest = (smooth._longest(parts, (0, 1), (1.0, 0.0)),) * 2
@@ -253,22 +219,6 @@ def test_fields_without_variance_are_values() -> None:
     assert found == pytest.approx(0.3 * 0.2)
     found = kinked._kinked_mean_of_4(KINKED_RULE, (0, 1, 3, 4), *moments(np.zeros((4, 4))))
     assert found == pytest.approx(0.3 * 0.2 * 0.5 * 0.4)
-
-
-@pytest.mark.usefixtures("kinks")
-def test_four_distances_of_one_variable() -> None:
-    """All fields a t: panels end where any of the factors has its kink."""
-    loads = np.array([0.8, -0.5, 0.6, 1.1])
-
-    def inside(t: float) -> float:
-        return density(t) * math.prod(
-            distance(k, a * t) for k, a in zip((0, 1, 3, 4), loads, strict=True)
-        )
-
-    places = [PLACES[k] / a for k, a in zip((0, 1, 3, 4), loads, strict=True)]
-    expected = quad(inside, -9, 9, points=places, epsabs=1e-12, epsrel=1e-12)[0]
-    found = kinked._kinked_mean_of_4(KINKED_RULE, (0, 1, 3, 4), *moments(np.outer(loads, loads)))
-    assert found == pytest.approx(expected, abs=1e-8)
 
 
 def test_two_distances_and_two_fields(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -386,19 +336,6 @@ def test_jumps_of_later_fields_that_meet(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.usefixtures("kinks")
-def test_a_delta_function_at_a_place() -> None:
-    """E[δ(a - s) |b - k|]: the density of a at s times the mean of b given it."""
-    c11, c12, c22, place = 0.8, 0.3, 0.5, 0.4
-    rest = math.sqrt(c22 - c12**2 / c11)
-    weight = density(place / math.sqrt(c11)) / math.sqrt(c11)
-    expected = weight * mean_distance(c12 / c11 * place - PLACES[1], rest)
-    found = kinked._mean_at(KINKED_RULE, 1, place, (c11, c12, c22), (0.0, 0.0))
-    assert found == pytest.approx(expected, rel=1e-8)
-    assert kinked._mean_at(KINKED_RULE, 1, 0.4, (0.0, 0.0, 1.0), (0.0, 0.0)) == 0.0
-    assert kinked._mean_at(KINKED_RULE, 1, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0)) == math.inf
-
-
-@pytest.mark.usefixtures("kinks")
 def test_the_slope_of_what_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     """E[|a - k| d/db (|b - s| + 3 θ(b - s))]: a delta function, and the slope between the kinks."""
     c11, c12, c22 = 0.8, 0.3, 0.5
@@ -423,6 +360,9 @@ def test_the_slope_of_what_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert jumps == pytest.approx(3 * weight * mean_distance(shift, rest), rel=1e-8)
     between = kinked._kinked_mean_of_2(KINKED_RULE, (1, 3), (c11, c12, c22), (0.3, -0.2))
     assert moved == pytest.approx(jumps + between, rel=1e-8)
+    # a field without variance is at the place of its delta function, or never
+    assert kinked._mean_at(KINKED_RULE, 1, 0.4, (0.0, 0.0, 1.0), (0.0, 0.0)) == 0.0
+    assert kinked._mean_at(KINKED_RULE, 1, 0.0, (0.0, 0.0, 1.0), (0.0, 0.0)) == math.inf
 
 
 # --- biases -----------------------------------------------------------------------------------

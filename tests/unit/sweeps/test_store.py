@@ -1,7 +1,5 @@
 """Sweeps survive: what is whole is kept, what is damaged or missing is computed again."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from multiprocessing import get_context

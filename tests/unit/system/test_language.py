@@ -1,7 +1,5 @@
 """Statements are checked as they are made, in one line that says where and what to do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

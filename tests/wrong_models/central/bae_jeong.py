@@ -1,7 +1,5 @@
 """Inputs built on Gaussian mixtures: standardised ones behave as one Gaussian."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """One gradient step: wrong models in place of the two that the theorems call equivalent."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Gaussian equivalence of generative models: the equation of motion of q in the eigenbasis."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

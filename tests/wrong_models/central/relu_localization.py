@@ -1,7 +1,5 @@
 """Notes on localisation: the gradient flow of a ReLU network on two Gaussian classes."""
 
-from __future__ import annotations
-
 from wrong_models.trial import Central, WrongModel
 
 _ANGLE = "acos(-rho[1, k] / sqrt(rho[1, 1] * rho[k, k]))"

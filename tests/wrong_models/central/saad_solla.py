@@ -1,7 +1,5 @@
 """On-line learning in soft committee machines: the equation of motion of R."""
 
-from __future__ import annotations
-
 from wrong_models.trial import Central, WrongModel
 
 _STUDENTS = (

@@ -1,7 +1,5 @@
 """Scaling laws with power-law spectra: the error of the linear network as a power of time."""
 
-from __future__ import annotations
-
 from wrong_models.trial import Central, WrongModel
 
 _POWER = "(2 * eta * lambda_plus * alpha) ** (-beta / (1 + beta))"
