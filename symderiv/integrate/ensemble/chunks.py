@@ -100,7 +100,7 @@ def integrate_chunk(
     lanes, single = _prepared(points, starts, notice, chunk, told)
     for flows in lanes.values():
         made = [flow for _, flow in flows]
-        type(made[0]).prepare(made)
+        Flow.prepare(made)
         width = width_for(made)
         how = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
         if not through_lanes(chunk, flows, how, chunk.add_lanes, told, check == "auto"):
@@ -134,13 +134,13 @@ def _prepared(
             check_equations(start)
             if kernel is None:
                 kernel = solver_module(study, notice=notice)
-            flow = _flow(study, start, kernel)
+            flow = flow_of(study, start, kernel=kernel)(start.state)
         except SymderivError as error:
             chunk.fail(number, error)
             told.ended(1)
             continue
-        if flow is not None and steps_together(flow):
-            lanes.setdefault((type(flow), flow.state.L, flow.size), []).append((number, flow))
+        if steps_together(flow):
+            lanes.setdefault((flow.state.L, flow.size), []).append((number, flow))
         else:
             single.append((number, study, start, kernel))
     return lanes, single
@@ -178,13 +178,6 @@ def through_lanes(
         if runs.interrupted:
             return False
     return True
-
-
-def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:
-    """Return the flow of a study in one piece; None where inputs have several classes."""
-    if start.data is not None and len(start.data.components) > 1:
-        return None
-    return flow_of(study, start, kernel=kernel)(start.state)
 
 
 class EndedRuns:

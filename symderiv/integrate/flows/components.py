@@ -1,4 +1,4 @@
-r"""Flows for inputs of several components with a common eigenbasis.
+r"""Laws of examples for inputs of several components with a common eigenbasis.
 
 An example comes from component c with probability p_c and has the eigenvalues ρ_k^c; the teacher
 sees the inputs. The order parameters per eigenspace are the means over its coordinates of J J, J B
@@ -8,47 +8,22 @@ which are mixed as those of tasks are: dQ_k = Σ_c p_c dQ_k^c.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.inputs import DataModel
-from symderiv.integrate.flows.compression import Mode
-from symderiv.integrate.flows.courses import Law, Piece
-from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.courses import Law
 from symderiv.problem.initial import require_linear_teacher
 from symderiv.problem.rule_pairs import task_eigenvalues
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
-from symderiv.storage.kernels import Kernel
 
 # Stands for an eigenvalue of zero, so that J·B can be divided by it; its square does not underflow.
 _NO_VARIANCE = 1e-150
-
-
-def components_flow(study: Study, kernel: Kernel, state: State, data: DataModel) -> ComponentsFlow:
-    """Return the flow of a study whose inputs have several components.
-
-    Args:
-        study: The study.
-        kernel: Its solver module.
-        state: Overlaps at the averaged eigenvalues.
-        data: The inputs, with at least two components.
-
-    Raises:
-        InputError: The study asks for something that does not exist for several components.
-    """
-    if study.time.method == "implicit" or study.time.compression == "on":
-        raise InputError(
-            "inputs of several components need explicit steps and all eigenvalues",
-            argument="time",
-        )
-    return ComponentsFlow(study, kernel, state, None, data)
 
 
 @dataclass(frozen=True)
@@ -106,32 +81,25 @@ class OtherInputs:
         )
 
 
-@dataclass(frozen=True)
-class ComponentsFlow(Flow):
-    """The flow whose rates are averaged over the components of the inputs."""
+def laws_of_classes(
+    data: DataModel, weight: np.ndarray, constants: np.ndarray, packings: Sequence[Packing]
+) -> tuple[Law, ...]:
+    """Return the law of the examples of each component of inputs.
 
-    data: DataModel | None = None
-
-    @property
-    def compression(self) -> Mode:
-        """Always "off": all eigenvalues are kept."""
-        return "off"
-
-    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> None:
-        """Return None: each component has its own sums over modes."""
-
-    @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
-        assert self.data is not None
-        mean = self.data.average().eigenvalue
-        usual = np.where(mean > 0.0, mean, 1.0)
-        packings = self.packing("state"), self.packing("parameters")
-        laws = []
-        for each in self.data.components:
-            eigenvalue = np.where(each.eigenvalue > 0.0, each.eigenvalue, _NO_VARIANCE)
-            own = OtherInputs(usual, self.state.weight, eigenvalue)
-            laws.append(own.law(self.parameters, each.probability, packings))
-        return (Piece(0.0, math.inf, tuple(laws)),)
+    Args:
+        data: The inputs.
+        weight: The multiplicities of the averaged eigenvalues over N, shape (L,).
+        constants: The flat constants for the averaged eigenvalues.
+        packings: The packings of states and of constants.
+    """
+    mean = data.average().eigenvalue
+    usual = np.where(mean > 0.0, mean, 1.0)
+    return tuple(
+        OtherInputs(
+            usual, weight, np.where(each.eigenvalue > 0.0, each.eigenvalue, _NO_VARIANCE)
+        ).law(constants, each.probability, packings)
+        for each in data.components
+    )
 
 
 def inputs_of_tasks(study: Study, state: State) -> dict[int, OtherInputs]:

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 from symderiv.formula import activation
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing
-from symderiv.integrate.flows.components import ComponentsFlow
-from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
-from symderiv.problem.rule_of import rule_of
+from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.storage.kernels import kept_module
 from symderiv.storage.study_kernel import activation_tolerance
 
@@ -107,7 +105,7 @@ def _of_one_class(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
     Raises:
         NotYetError: The inputs have several classes.
     """
-    if isinstance(flow, ComponentsFlow):
+    if flow.data is not None:
         raise NotYetError(
             "must be of one class; for several there is no Jacobian yet", argument="inputs"
         )
@@ -120,10 +118,9 @@ def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
     They are the same for every class of inputs.
     """
     study = flow.study
-    rule = rule_of(study).rule if study.rule_keys else PLAIN
     names = study.student_activation, study.teacher_activation
     tolerance = activation_tolerance(study.time.relative_tolerance)
-    return *names, rule, None if all(map(_is_exact, names)) else tolerance
+    return *names, flow.rule.rule, None if all(map(_is_exact, names)) else tolerance
 
 
 def _is_exact(name: str) -> bool:

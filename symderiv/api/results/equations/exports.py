@@ -203,8 +203,8 @@ def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
 
 def _of_rule(study: Study, names: Sequence[str], plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of plain descent and of the learning rule, by name of field."""
-    from symderiv.integrate.rules.phases import equivalent_factors
-    from symderiv.integrate.rules.rule_run import begun_overlaps
+    from symderiv.integrate.flows.equivalent_numbers import equivalent_factors
+    from symderiv.integrate.flows.study_flow import begun_overlaps
     from symderiv.learning.derivation.rule_equations import equations_of
     from symderiv.problem.rule_of import rule_of
 
