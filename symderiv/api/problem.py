@@ -1021,10 +1021,10 @@ class Problem(Shown):
             >>> found.parameters["learning_rate"].shape
             (3,)
         """
-        from symderiv.api.results.flows.jacobian import jacobian_at, point_of_study
+        from symderiv.api.results.flows.jacobian import jacobian_at, study_point
 
         with naming_arguments():
-            return jacobian_at(point_of_study(self._study, state, by_parameters=True), digits)
+            return jacobian_at(*study_point(self._study, state), digits)
 
     @following("linearising")
     def linearise(self, state: Start | None = None) -> Linearisation:
@@ -1037,10 +1037,10 @@ class Problem(Shown):
             InputError: see :meth:`jacobian`.
             NotYetError: see :meth:`jacobian`.
         """
-        from symderiv.api.results.flows.jacobian import linearised_at, point_of_study
+        from symderiv.api.results.flows.jacobian import linearised_at, study_point
 
         with naming_arguments():
-            return linearised_at(point_of_study(self._study, state))
+            return linearised_at(*study_point(self._study, state))
 
     @following("looking for fixed points")
     def fixed_points(

@@ -159,11 +159,11 @@ class System(stated_system.StatedSystem):
             InputError: A name is missing or unknown.
             NotYetError: A mean has no closed form.
         """
-        from symderiv.api.results.flows.jacobian import jacobian_at, point_of_system
+        from symderiv.api.results.flows.jacobian import jacobian_at, system_point
 
         with naming_arguments(initial="state"):
-            point = point_of_system(self.solver, state, parameters, by_parameters=True)
-        return jacobian_at(point, digits)
+            point = system_point(self.solver, state, parameters)
+        return jacobian_at(*point, digits)
 
     def linearise(self, state: Mapping[str, Any], **parameters: Any) -> Linearisation:
         """Return the eigenvalues and modes of the Jacobian at a state.
@@ -177,11 +177,11 @@ class System(stated_system.StatedSystem):
             InputError: A name is missing or unknown.
             NotYetError: A mean has no closed form.
         """
-        from symderiv.api.results.flows.jacobian import linearised_at, point_of_system
+        from symderiv.api.results.flows.jacobian import linearised_at, system_point
 
         with naming_arguments(initial="state"):
-            point = point_of_system(self.solver, state, parameters)
-        return linearised_at(point)
+            point = system_point(self.solver, state, parameters)
+        return linearised_at(*point)
 
     @following("looking for fixed points")
     def fixed_points(

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from symderiv_codegen import Assignment
+from symderiv_codegen import Assignment, Program
 
 from symderiv.foundation.errors import InputError, NotYetError, check_whole
 from symderiv.foundation.progress import Progress, progress_bar
@@ -44,6 +44,9 @@ class VariedSystemRun(VariedRun):
         solver = self.point.solver
         rhs = solver.right_hand_side
         return (rhs,) if moving is None else (rhs, solver.tangent(moving))
+
+    def tangent_program(self, moving: tuple[str, ...]) -> Program:
+        return self.point.solver.tangent_program(moving)
 
     def reverse(self, moving: tuple[str, ...]) -> Callable[..., None]:
         constants = self.course.constants.shapes.keys() & set(moving)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from symderiv.formula import activation
 from symderiv.foundation.errors import NotYetError
-from symderiv.foundation.packing import Packing
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.storage.kernels import kept_module
 from symderiv.storage.study_kernel import activation_tolerance
@@ -90,13 +89,6 @@ def observables_tangent(flow: Flow) -> tuple[Callable[..., float], tuple[str, ..
 
     text, names = tangent_observables_text(*_of_one_class(flow))
     return kept_module(text).function("observables_tangent"), names
-
-
-def moving_packing(flow: Flow, moving: tuple[str, ...]) -> Packing:
-    """Return the packing of the directions of moving parameters in one vector."""
-    state, parameters = flow.state, flow.layout["parameters"]
-    layout = {"moving": {name: parameters[name] for name in moving}}
-    return Packing.of(layout, "moving", K=state.K, M=state.M, L=state.L)
 
 
 def _of_one_class(flow: Flow) -> tuple[str, str, LearningRule, float | None]:

@@ -100,14 +100,7 @@ class Fluctuating(ABC):
             rates: A function from a flat state to its rates, for differences.
         """
         del rates
-        course, evaluated = self.varied.course, self.varied.functions(())[1]
-
-        def product(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
-            given, changes = np.concatenate([state, course.flat]), np.empty_like(state)
-            evaluated(0.0, np.ascontiguousarray(direction), course.sizes, given, changes)
-            return changes
-
-        return product
+        return self.varied.tangent()
 
     @property
     @abstractmethod
