@@ -935,19 +935,19 @@ class Problem(Shown):
             NotYetError: the equations cannot be exported; the message names the key.
             ToleranceError: the fixed point could not be enclosed.
         """
-        if fixed_point is not None:
-            from symderiv.api.fixed_point_file import fixed_point_export
-
-            return fixed_point_export(
-                self._study, to, fixed_point, output, force=force, inputs=self.files
-            )
         from symderiv.api.results.equations.exports import export_of
 
+        coq = None
+        if fixed_point is not None:
+            from symderiv.api.fixed_point_file import fixed_point_source
+
+            coq = partial(fixed_point_source, number=fixed_point)
         return export_of(
             self._study,
             to,
             output,
             tolerance=tolerance,
+            coq=coq,
             force=force,
             inputs=self.files,
             **fragment,

@@ -109,7 +109,8 @@ def integrate_chunk(
     return chunk
 
 
-_Singly = list[tuple[int, Study, Initial, Kernel]]
+#: Index of the run, its study, initial state and solver module.
+Single = tuple[int, Study, Initial, Kernel]
 
 
 def _prepared(
@@ -118,12 +119,12 @@ def _prepared(
     notice: Callable[[str], None] | None,
     chunk: Chunk,
     told: EndedRuns,
-) -> tuple[dict[Hashable, list[tuple[int, Flow]]], _Singly]:
+) -> tuple[dict[Hashable, list[tuple[int, Flow]]], list[Single]]:
     """Return the flows that may share lanes, with their numbers, in groups of one size, and what
     the others need to be solved singly; a study that cannot be solved fails in the chunk.
     """
     lanes: dict[Hashable, list[tuple[int, Flow]]] = {}
-    single: _Singly = []
+    single: list[Single] = []
     kernel: Kernel | None = None
     # behind the first runs of one seed come one after the other, since the last starts are kept
     order = sorted(range(1, len(points)), key=lambda each: points[each].initial.seed)
@@ -197,9 +198,6 @@ class EndedRuns:
 
 # Steps keep a tenth of the tolerance, as in lanes.
 _TIGHTER = 10.0
-
-#: Index of the run, its study, initial state and solver module.
-Single = tuple[int, Study, Initial, Kernel]
 
 
 def run_singly(
