@@ -448,11 +448,8 @@ class Problem(Shown):
         from symderiv.api.results.runs.solved import solved
 
         file = _file(output)
-        target = asked.target()  # one that cannot be written is refused before anything is computed
         with naming_arguments(), progress_bar(progress) as update:
             run, study = solved(study, initial, asked, update, notice, checkpoint)
-        if target is not None:
-            run.enclosure.save(target)
         return self._finished(run, study, initial, file)
 
     @following("following fluctuations")

@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.equations.certified import (
-    enclosed_trajectory,
-    radius_of,
-    traced_study,
-)
 from symderiv.api.results.followed import FollowedStudy
 from symderiv.foundation.errors import InputError, check_whole
 from symderiv.integrate.events.asked import PLATEAU, Event
-from symderiv.integrate.flows.event_times import RunWanted
 from symderiv.integrate.rules.solving import solve
 from symderiv.keys.study_tables import MOST_POINTS, Time
 
@@ -42,8 +36,6 @@ def solved(
         InputError: A request is not acceptable.
         NotYetError: A proof is asked for, but the equations cannot be enclosed.
     """
-    wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
-    radius = radius_of(asked.radius, asked.digits)
     ended = study
 
     def run_at(times: np.ndarray | None) -> Trajectory:
@@ -52,11 +44,7 @@ def solved(
         return _integrated(ended, initial, update, notice, checkpoint)
 
     followed = FollowedStudy(study, initial)
-    # equations without a proof are refused before they are solved
-    traced = traced_study(study, initial) if asked.certify else None
-    run: Trajectory = followed.solved(wanted, run_at)
-    if traced is not None:
-        run = enclosed_trajectory(run, traced, followed, radius, update)
+    run: Trajectory = asked.run(followed, run_at, followed.traced, update)
     return run, ended
 
 
