@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -96,18 +96,11 @@ def late(
     >>> sd.late(units=2, distinct_eigenvalues=8, exponent=1, learning_rate=0.1).stable
     True
     """
-    from symderiv.inputs import power_law
-
     if not (math.isfinite(exponent) and exponent > 0):
         raise InputError(f"{exponent:g} is not positive", argument="exponent")
-
-    def spectrum(L: int) -> tuple[np.ndarray, np.ndarray]:
-        component = power_law(L, exponent).single()
-        return component.eigenvalue, component.weight
-
     setting = LateSetting(units, activation, learning_rate, full, T1, D1, label_noise)
     return late_learning(
-        setting, spectrum, distinct_eigenvalues, exponent, student_std=student_std, alpha=alpha
+        setting, (distinct_eigenvalues, exponent), student_std=student_std, alpha=alpha
     )
 
 
@@ -125,23 +118,28 @@ class LateSetting(NamedTuple):
 
 def late_learning(
     setting: LateSetting,
-    spectrum: Callable[[int], tuple[np.ndarray, np.ndarray]],
-    L: int,
-    exponent: float | None,
+    law: tuple[int, float | None],
+    spectrum: tuple[np.ndarray, np.ndarray] | None = None,
     *,
     student_std: float,
     alpha: float | Iterable[float] | None,
 ) -> LateLearning:
-    """Return :func:`late` for any spectrum, which ``spectrum`` returns for each L.
+    """Return :func:`late` for any inputs.
 
-    Without ``exponent`` no power law is fitted.
+    Args:
+        setting: the problem.
+        law: the number of eigenvalues and the exponent of a power law; None if they follow none.
+        spectrum: eigenvalues and weights that follow no power law.
+        student_std, alpha: see :func:`late`.
     """
     from symderiv.analysis.low_rank import check_count
 
+    L, exponent = law
     check_count(L)
 
     from symderiv.analysis.late.late_dynamics import LateDynamics
     from symderiv.formula import activation as read_activation
+    from symderiv.inputs import power_law
 
     with errors_about("activation"):
         chosen = read_activation(setting.activation)
@@ -154,10 +152,15 @@ def late_learning(
     )
 
     def theory(size: int) -> LateDynamics:
+        eigenvalues = spectrum
+        if exponent is not None:
+            component = power_law(size, exponent).single()
+            eigenvalues = component.eigenvalue, component.weight
+        assert eigenvalues is not None
         return LateDynamics(
             chosen.text,
             setting.units,
-            *spectrum(size),
+            *eigenvalues,
             setting.learning_rate,
             order,
             teachers,
