@@ -9,8 +9,6 @@ which are mixed as those of tasks are: dQ_k = Σ_c p_c dQ_k^c.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -26,59 +24,34 @@ from symderiv.problem.study import Study
 _NO_VARIANCE = 1e-150
 
 
-@dataclass(frozen=True)
-class OtherInputs:
-    """Inputs with other eigenvalues than those of a state, in the same eigenspaces.
+def with_eigenvalues(
+    law: Law,
+    eigenvalue: np.ndarray,
+    usual: np.ndarray,
+    weight: np.ndarray,
+    packings: Sequence[Packing],
+) -> Law:
+    """Return a law for inputs with other eigenvalues, in the same eigenspaces.
 
     The weight vectors are the same, and so are J·J and J·B in every eigenspace. State and constants
     of plain descent contain r_k = ρ_k J·B and t_k = ρ_k² B·B, which are rescaled.
 
-    Attributes:
-        usual: eigenvalues ρ of the state, shape (L,), > 0.
-        weight: their multiplicities over N, shape (L,).
-        eigenvalue: those of these inputs, shape (L,), > 0.
+    Args:
+        law: The law for the usual inputs.
+        eigenvalue: The eigenvalues of the other inputs, shape (L,), > 0.
+        usual, weight: The usual eigenvalues, > 0, and their multiplicities over N, shape (L,).
+        packings: The packings of states and of constants.
     """
-
-    usual: np.ndarray
-    weight: np.ndarray
-    eigenvalue: np.ndarray
-
-    @cached_property
-    def _ratio(self) -> np.ndarray:
-        ratio: np.ndarray = self.eigenvalue / self.usual
-        return ratio
-
-    def states(self, states: np.ndarray, packing: Packing, *, back: bool = False) -> np.ndarray:
-        """Return flat states (…, n) rescaled from the usual inputs to these, or ``back``."""
-        changed = states.copy()
-        own = packing.views(changed[..., : packing.size])
-        for name in own:
-            if families_of(name)[1:] == ("B",):
-                own[name][...] *= 1.0 / self._ratio if back else self._ratio
-        return changed
-
-    def parameters(self, parameters: np.ndarray, packing: Packing) -> np.ndarray:
-        """Return flat constants rescaled from the usual inputs to these."""
-        changed = parameters.copy()
-        own = packing.views(changed)
-        teachers = own["teacher_overlap"] / self.usual**2
-        own["eigenvalue"][...] = self.eigenvalue
-        own["teacher_overlap"][...] = teachers * self.eigenvalue**2
-        own["T"][...] = teachers @ (self.weight * self.eigenvalue)
-        return changed
-
-    def law(self, constants: np.ndarray, share: float, packings: Sequence[Packing]) -> Law:
-        """Return the law of examples that have these inputs.
-
-        Args:
-            constants: The flat constants for the usual inputs.
-            share: The probability of an example.
-            packings: The packings of states and of constants.
-        """
-        state, own = packings
-        return Law(
-            self.parameters(constants, own), share, None, self.states(np.ones(state.size), state)
-        )
+    constants, scale = law.constants.copy(), np.ones(packings[0].size)
+    own = packings[1].views(constants)
+    teachers = own["teacher_overlap"] / usual**2
+    own["eigenvalue"][...] = eigenvalue
+    own["teacher_overlap"][...] = teachers * eigenvalue**2
+    own["T"][...] = teachers @ (weight * eigenvalue)
+    for name, part in packings[0].views(scale).items():
+        if families_of(name)[1:] == ("B",):
+            part[...] = eigenvalue / usual
+    return law._replace(constants=constants, scale=scale)
 
 
 def laws_of_classes(
@@ -94,16 +67,16 @@ def laws_of_classes(
     """
     mean = data.average().eigenvalue
     usual = np.where(mean > 0.0, mean, 1.0)
-    return tuple(
-        OtherInputs(
-            usual, weight, np.where(each.eigenvalue > 0.0, each.eigenvalue, _NO_VARIANCE)
-        ).law(constants, each.probability, packings)
-        for each in data.components
-    )
+    laws = []
+    for each in data.components:
+        eigenvalue = np.where(each.eigenvalue > 0.0, each.eigenvalue, _NO_VARIANCE)
+        law = Law(constants, each.probability)
+        laws.append(with_eigenvalues(law, eigenvalue, usual, weight, packings))
+    return tuple(laws)
 
 
-def inputs_of_tasks(study: Study, state: State) -> dict[int, OtherInputs]:
-    """Return the inputs of tasks that have their own, by the number of the [[task]].
+def inputs_of_tasks(study: Study, state: State) -> dict[int, np.ndarray]:
+    """Return the eigenvalues of tasks that have inputs of their own, by the number of the [[task]].
 
     Raises:
         InputError: they are not in the eigenspaces of the state; the message starts with the key.
@@ -113,6 +86,5 @@ def inputs_of_tasks(study: Study, state: State) -> dict[int, OtherInputs]:
         if task.data is None:
             continue
         require_linear_teacher(state)
-        eigenvalue = task_eigenvalues(study, number, state.eigenvalue, state.weight)
-        by_task[number] = OtherInputs(state.eigenvalue, state.weight, eigenvalue)
+        by_task[number] = task_eigenvalues(study, number, state.eigenvalue, state.weight)
     return by_task

@@ -20,7 +20,7 @@ from symderiv_kernels.layout import LAYOUT
 
 from symderiv.foundation.packing import COVARIANCES, Packing, families_of, orbits, order_name
 from symderiv.inputs import DataModel
-from symderiv.integrate.flows.components import OtherInputs, inputs_of_tasks, laws_of_classes
+from symderiv.integrate.flows.components import inputs_of_tasks, laws_of_classes, with_eigenvalues
 from symderiv.integrate.flows.compression import Mode
 from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, PiecewiseRun
 from symderiv.integrate.flows.equivalent_numbers import (
@@ -124,8 +124,8 @@ class Flow(PiecewiseRun):
         return {task: numbers[head] for task, head in given.items()}
 
     @cached_property
-    def inputs(self) -> dict[int, OtherInputs]:
-        """The inputs of tasks that have their own, by the number of the task."""
+    def inputs(self) -> dict[int, np.ndarray]:
+        """The eigenvalues of tasks that have inputs of their own, by the number of the task."""
         return inputs_of_tasks(self.study, self.state)
 
     @cached_property
@@ -171,17 +171,17 @@ class Flow(PiecewiseRun):
             alone: False in mixtures, all of whose tasks have the inputs of the study.
         """
         state, constants, head = self.packing("state"), base.copy(), self.heads[number]
-        places, K, scale = np.arange(state.size), self.state.K, None
+        places, K = np.arange(state.size), self.state.K
         if head > 0:
             first = state.size + (head - 1) * K
             places[state.slices["v"]] = np.arange(first, first + K)
         weights = task_weights(self.study, number, self.state.teacher_weights)
         constants[self.packing("parameters").slices["v_teacher"]] = weights
-        if alone and number in self.inputs:
-            packings = state, self.packing("parameters")
-            own = self.inputs[number].law(constants, share, packings)
-            constants, scale = own.constants, own.scale
-        return Law(constants, share, places, scale)
+        law, packings = Law(constants, share, places), (state, self.packing("parameters"))
+        if not (alone and number in self.inputs):
+            return law
+        usual = self.state.eigenvalue, self.state.weight
+        return with_eigenvalues(law, self.inputs[number], *usual, packings)
 
     @property
     def step(self) -> float:
