@@ -25,6 +25,10 @@ _CURVE_POINTS = 200
 _SHOWN_RATES = 4
 
 
+Spectrum = tuple[np.ndarray, np.ndarray]
+"""Eigenvalues of inputs, and their multiplicities over N."""
+
+
 class LateLearning(DrawnAnswer):
     """Rates, error curve and exponent close to perfect learning.
 
@@ -119,7 +123,7 @@ class LateSetting(NamedTuple):
 def late_learning(
     setting: LateSetting,
     law: tuple[int, float | None],
-    spectrum: tuple[np.ndarray, np.ndarray] | None = None,
+    spectrum: Spectrum | None = None,
     *,
     student_std: float,
     alpha: float | Iterable[float] | None,
@@ -139,7 +143,6 @@ def late_learning(
 
     from symderiv.analysis.late.late_dynamics import LateDynamics
     from symderiv.formula import activation as read_activation
-    from symderiv.inputs import power_law
 
     with errors_about("activation"):
         chosen = read_activation(setting.activation)
@@ -152,20 +155,10 @@ def late_learning(
     )
 
     def theory(size: int) -> LateDynamics:
-        eigenvalues = spectrum
-        if exponent is not None:
-            component = power_law(size, exponent).single()
-            eigenvalues = component.eigenvalue, component.weight
-        assert eigenvalues is not None
-        return LateDynamics(
-            chosen.text,
-            setting.units,
-            *eigenvalues,
-            setting.learning_rate,
-            order,
-            teachers,
-            setting.label_noise,
-        )
+        inputs = spectrum if exponent is None else _power_law(size, exponent)
+        assert inputs is not None
+        units, rate = setting.units, setting.learning_rate
+        return LateDynamics(chosen.text, units, *inputs, rate, order, teachers, setting.label_noise)
 
     try:
         learning = theory(L)
@@ -183,6 +176,13 @@ def late_learning(
     return LateLearning(
         record, _shown(record, learning), partial(_curves, learning, values, student_std)
     )
+
+
+def _power_law(L: int, exponent: float) -> Spectrum:
+    from symderiv.inputs import power_law
+
+    component = power_law(L, exponent).single()
+    return component.eigenvalue, component.weight
 
 
 def _moment(name: str, given: Any) -> Fraction:
