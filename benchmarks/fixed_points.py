@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import symderiv as sd
-from symderiv.api.results.flows.jacobian import point_of_study
+from symderiv.api.results.flows.jacobian import study_point
 
 _PROGRAM = """
 import json, sys, symderiv as sd
@@ -91,12 +91,12 @@ def product_row() -> tuple[str, str, str, bool]:
     """Return the ratio of the least times, K = M = 4 with 512 eigenvalues."""
     inputs = sd.PowerLaw(exponent=1.0, dimension=2048, distinct_eigenvalues=512)
     problem = sd.Problem("erf", students=4, teachers=4, learning_rate=0.5, inputs=inputs)
-    rates, along = problem.rhs(), point_of_study(problem._study, None).in_doubles()
-    nothing = np.zeros(0)
+    rates, (run, _) = problem.rhs(), study_point(problem._study, None)
+    along, begin = run.tangent(), run.course.begin
     direction = np.random.default_rng(0).standard_normal(rates.initial.size)
     rates(0.0, rates.initial)
-    along(direction, nothing)
-    sides = (lambda: rates(0.0, rates.initial)), (lambda: along(direction, nothing))
+    along(begin, direction)
+    sides = (lambda: rates(0.0, rates.initial)), (lambda: along(begin, direction))
     least = [min(repeat(side, number=_DIRECTIONS, repeat=_REPEATS)) for side in sides]
     ratio = least[1] / least[0]
     said = f"{ratio:.1f} right-hand sides of {1e6 * least[0] / _DIRECTIONS:.0f} us"

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from os import PathLike
-from pathlib import Path
-
 from symderiv.api.arguments.argument_names import naming_arguments
-from symderiv.api.results.equations.exports import Export, written_source
 from symderiv.api.results.flows.stationary import points_of
 from symderiv.api.results.flows.stationary_flow import StationaryFlow
 from symderiv.api.results.rate_function import formulas_of
@@ -15,8 +10,6 @@ from symderiv.enclosures.coq_fixed_point import coq_fixed_point
 from symderiv.enclosures.proved_step import VectorField
 from symderiv.enclosures.traced_flow import TracedFlow
 from symderiv.foundation.errors import InputError, NotYetError, ToleranceError
-from symderiv.foundation.languages import LANGUAGES
-from symderiv.foundation.outputs import Output
 from symderiv.precision.balls.krawczyk import proved_root
 from symderiv.precision.balls.working import working_bits
 from symderiv.problem.study import Study
@@ -24,40 +17,19 @@ from symderiv.problem.study import Study
 _BITS, _STARTS = 320, 12
 
 
-def fixed_point_export(
-    study: Study,
-    to: str,
-    number: int,
-    output: str | PathLike[str] | None,
-    *,
-    force: bool,
-    inputs: Iterable[Path],
-) -> Export:
+@naming_arguments()
+def fixed_point_source(study: Study, number: int) -> str:
     """Return a Coq file that proves that a box holds exactly one fixed point.
 
     Args:
         study: The problem.
-        to: The language, which must be Coq.
         number: The number of the point in the catalogue of fixed points, from 1.
-        output: The file; None writes nothing.
-        force: Replace a file that symderiv did not write.
-        inputs: Files that must not be replaced.
 
     Raises:
         InputError: There is no such point.
         ToleranceError: The point is not isolated, or is on the edge of the domain of a function.
         NotYetError: A mean has no closed form, or one that coq-interval does not bound.
     """
-    if to != "coq":
-        raise InputError("is allowed for the language coq only; remove it", argument="fixed_point")
-    ending = LANGUAGES[to].ending
-    target = None if output is None else Output(output, ending, inputs=inputs, force=force)
-    with naming_arguments():
-        return written_source(to, _source(study, number), target)
-
-
-def _source(study: Study, number: int) -> str:
-    """Return the text of the Coq file for a fixed point."""
     stated = StationaryFlow.of(study, None)
     points, _ = points_of(stated, _STARTS, None)
     if not 1 <= number <= len(points):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, Unpack
 
 import numpy as np
 
-from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments
+from symderiv.api.arguments.argument_names import argument_of, given, naming_arguments, timed
 from symderiv.api.arguments.texts import saved_text, whole_text
 from symderiv.api.results.runs.grids import MapMade, RunAsked, SweepMade
 from symderiv.foundation.errors import InputError, warn_caller
@@ -444,15 +444,12 @@ class Problem(Shown):
         """
         times: dict[str, Any] = {**keys}
         asked = taken(RunAsked, times)
-        study = self._timed(times)
+        study = timed(self._study, times)
         from symderiv.api.results.runs.solved import solved
 
         file = _file(output)
-        target = asked.target()  # one that cannot be written is refused before anything is computed
         with naming_arguments(), progress_bar(progress) as update:
             run, study = solved(study, initial, asked, update, notice, checkpoint)
-        if target is not None:
-            run.enclosure.save(target)
         return self._finished(run, study, initial, file)
 
     @following("following fluctuations")
@@ -496,7 +493,7 @@ class Problem(Shown):
             >>> found.names, found.covariance.shape
             (['Q[1,1]', 'R[1,1]', 'generalization_error'], (5, 3, 3))
         """
-        study = self._timed(keys).with_end()
+        study = timed(self._study, keys).with_end()
         from symderiv.api.results.runs.fluctuations import fluctuations_at
 
         with naming_arguments():
@@ -620,7 +617,7 @@ class Problem(Shown):
             >>> bool(abs(run.generalization_error[-1] / found.objective - 1) < 1e-6)
             True
         """
-        study = self._timed({"end": end})
+        study = timed(self._study, {"end": end})
         from symderiv.api.results.runs.protocols import optimised
 
         with naming_arguments(), progress_bar(progress, "optimising") as update:
@@ -632,7 +629,7 @@ class Problem(Shown):
         Args:
             times: ``end``, ``alpha``, ``points``, ``spacing``, … as in :meth:`solve`.
         """
-        return self._of(self._timed(times), self._path)
+        return self._of(timed(self._study, times), self._path)
 
     @property
     def has_rule(self) -> bool:
@@ -699,27 +696,12 @@ class Problem(Shown):
 
         named, names = dict[str, Any](**lists), set(map(argument_of, _ACCURATELY))
         times = {name: named.pop(name) for name in names & named.keys()}
-        study = self._timed(times).with_end()
+        study = timed(self._study, times).with_end()
         with naming_arguments(), progress_bar(progress) as update:
             every = _lists_of(over, named)
             runs = ensemble_of(study, every, threads, max_steps, check, update, notice)
         warn_caller(runs.symderiv.failure())
         return runs
-
-    def _timed(self, arguments: Mapping[str, Any]) -> Study:
-        """Return the study with the times that a call's arguments ask for."""
-        keys = {key: arguments.get(argument_of(f"time.{key}")) for key in Time.model_fields}
-        times = given(keys)
-        if not times:
-            return self._study
-        own = self._study.time.model_dump(exclude_unset=True)
-        replaced = Time.RECORDS["values"].instead_of
-        if set(replaced) & set(times):
-            own.pop("values", None)
-        if "values" in times:
-            own = {key: value for key, value in own.items() if key not in replaced}
-        with naming_arguments():
-            return self._study.changed({"time": {**own, **plain(times, finite=False)}})
 
     @saying(TABLES, taking=["simulation.runs", *_GRID, "simulation.method"], values="alpha")
     def simulate(
@@ -755,7 +737,7 @@ class Problem(Shown):
         from symderiv.experiment.studies.simulating import simulate
 
         times = {name: keys.get(name) for name in map(argument_of, _GRID)}
-        study = self._timed(times)
+        study = timed(self._study, times)
         asked = given({name: keys.get(name) for name in ("runs", "method")})
         file = _file(output)
         if given(times):
@@ -935,19 +917,19 @@ class Problem(Shown):
             NotYetError: the equations cannot be exported; the message names the key.
             ToleranceError: the fixed point could not be enclosed.
         """
-        if fixed_point is not None:
-            from symderiv.api.fixed_point_file import fixed_point_export
-
-            return fixed_point_export(
-                self._study, to, fixed_point, output, force=force, inputs=self.files
-            )
         from symderiv.api.results.equations.exports import export_of
 
+        coq = None
+        if fixed_point is not None:
+            from symderiv.api.fixed_point_file import fixed_point_source
+
+            coq = partial(fixed_point_source, number=fixed_point)
         return export_of(
             self._study,
             to,
             output,
             tolerance=tolerance,
+            coq=coq,
             force=force,
             inputs=self.files,
             **fragment,
@@ -1021,10 +1003,10 @@ class Problem(Shown):
             >>> found.parameters["learning_rate"].shape
             (3,)
         """
-        from symderiv.api.results.flows.jacobian import jacobian_at, point_of_study
+        from symderiv.api.results.flows.jacobian import jacobian_at, study_point
 
         with naming_arguments():
-            return jacobian_at(point_of_study(self._study, state, by_parameters=True), digits)
+            return jacobian_at(*study_point(self._study, state), digits)
 
     @following("linearising")
     def linearise(self, state: Start | None = None) -> Linearisation:
@@ -1037,10 +1019,10 @@ class Problem(Shown):
             InputError: see :meth:`jacobian`.
             NotYetError: see :meth:`jacobian`.
         """
-        from symderiv.api.results.flows.jacobian import linearised_at, point_of_study
+        from symderiv.api.results.flows.jacobian import linearised_at, study_point
 
         with naming_arguments():
-            return linearised_at(point_of_study(self._study, state))
+            return linearised_at(*study_point(self._study, state))
 
     @following("looking for fixed points")
     def fixed_points(

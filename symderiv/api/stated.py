@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -75,26 +76,19 @@ class System(stated_system.StatedSystem):
                 shifts a jump in time; or ``certify`` is set where a proof is not possible.
             ToleranceError: ``certify`` is set, and the radius was not reached.
         """
-        from symderiv.api.results.equations import certified
+        from symderiv.api.results.equations.certified import traced_system
         from symderiv.integrate.flows.courses import Goal
-        from symderiv.integrate.flows.event_times import RunWanted
         from symderiv.system.system_following import FollowedSystem
         from symderiv.system.varied_system import VariedSystem
 
         asked = taken(RunAsked, parameters)
-        target, size = asked.target(), certified.radius_of(asked.radius, asked.digits)
+        check_whole("max_steps", max_steps, 1)
         times = self.solver.times(asked_times(end, alpha, points, spacing))
         goal = Goal.asked(times, relative_tolerance, absolute_tolerance)
         followed = FollowedSystem(VariedSystem(self.solver, initial, parameters), goal)
-        wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
-        # equations without a proof are refused before they are compiled and solved
-        traced = certified.traced_system(followed) if asked.certify else None
-        run = followed.integrated(wanted, max_steps, progress)
-        if traced is not None:
-            with progress_bar(None) as update:
-                run = certified.enclosed_system_run(run, traced, followed, size, update)
-        if target is not None:
-            run.enclosure.save(target)
+        with progress_bar(progress) as update:
+            run_at = partial(followed.integrated, max_steps=max_steps, update=update)
+            run: SystemRun = asked.run(followed, run_at, partial(traced_system, followed), update)
         for message in (*run.warnings, run.failure()):
             warn_caller(message)
         return replace(run, system=self)
@@ -159,11 +153,11 @@ class System(stated_system.StatedSystem):
             InputError: A name is missing or unknown.
             NotYetError: A mean has no closed form.
         """
-        from symderiv.api.results.flows.jacobian import jacobian_at, point_of_system
+        from symderiv.api.results.flows.jacobian import jacobian_at, system_point
 
         with naming_arguments(initial="state"):
-            point = point_of_system(self.solver, state, parameters, by_parameters=True)
-        return jacobian_at(point, digits)
+            point = system_point(self.solver, state, parameters)
+        return jacobian_at(*point, digits)
 
     def linearise(self, state: Mapping[str, Any], **parameters: Any) -> Linearisation:
         """Return the eigenvalues and modes of the Jacobian at a state.
@@ -177,11 +171,11 @@ class System(stated_system.StatedSystem):
             InputError: A name is missing or unknown.
             NotYetError: A mean has no closed form.
         """
-        from symderiv.api.results.flows.jacobian import linearised_at, point_of_system
+        from symderiv.api.results.flows.jacobian import linearised_at, system_point
 
         with naming_arguments(initial="state"):
-            point = point_of_system(self.solver, state, parameters)
-        return linearised_at(point)
+            point = system_point(self.solver, state, parameters)
+        return linearised_at(*point)
 
     @following("looking for fixed points")
     def fixed_points(

@@ -27,7 +27,6 @@ from symderiv.enclosures.proved_run import Stage
 from symderiv.enclosures.traced_module import continued, traced
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.packing import Packing
-from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.lowering.programs.exported import kept_program
 from symderiv.lowering.programs.precise_module import precise_module
@@ -302,8 +301,7 @@ class TracedFlow(TracedRates):
             raise no_closed_mean() if error.argument == "activation" else error from None
         packed = flow.begin, flow.unfactored, state, parameters, exact
         vectors = ExactVectors(*packed)
-        if isinstance(flow, ComponentsFlow):
-            assert flow.data is not None
+        if flow.data is not None:
             usual, laws = classes_of(vectors, flow.data)
             pieces = [ExactPiece(0.0, laws)]
         else:

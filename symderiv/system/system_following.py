@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from symderiv_codegen import Assignment
+from symderiv_codegen import Assignment, Program
 
-from symderiv.foundation.errors import InputError, NotYetError, check_whole
-from symderiv.foundation.progress import Progress, progress_bar
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.progress import Tell
 from symderiv.integrate.events.asked import Event
 from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.flows.courses import Course, Goal
-from symderiv.integrate.flows.event_times import Followed, RunWanted, SeenRun
+from symderiv.integrate.flows.event_times import Followed, SeenRun
 from symderiv.integrate.flows.sensitivities import Direction, VariedRun, as_argument
 from symderiv.system.point_run import PointRun
 from symderiv.system.system_runs import Solver
@@ -44,6 +44,9 @@ class VariedSystemRun(VariedRun):
         solver = self.point.solver
         rhs = solver.right_hand_side
         return (rhs,) if moving is None else (rhs, solver.tangent(moving))
+
+    def tangent_program(self, moving: tuple[str, ...]) -> Program:
+        return self.point.solver.tangent_program(moving)
 
     def reverse(self, moving: tuple[str, ...]) -> Callable[..., None]:
         constants = self.course.constants.shapes.keys() & set(moving)
@@ -184,18 +187,12 @@ class FollowedSystem(Followed):
         point = self.of.point({self._number(name)[0]: each for name, each in numbers.items()})
         return PointRun(point, self.goal if times is None else self.goal._replace(alpha=times))
 
-    def integrated(self, wanted: RunWanted, max_steps: int, progress: Progress) -> SystemRun:
-        """Return the run with the derivatives and events asked for; see :meth:`solved`."""
-        check_whole("max_steps", max_steps, 1)
+    def integrated(self, times: np.ndarray | None, max_steps: int, update: Tell) -> SystemRun:
+        """Return the run at given times, or with None at those of the goal."""
         last = float(self.goal.alpha[-1]) or 1.0
-        with progress_bar(progress) as update:
-            run: SystemRun = self.solved(
-                wanted,
-                lambda times: self.run_at({}, times).solved(
-                    max_steps, lambda reached, steps: update("solving", reached / last)
-                ),
-            )
-        return run
+        return self.run_at({}, times).solved(
+            max_steps, lambda reached, steps: update("solving", reached / last)
+        )
 
     def course(self, numbers: Mapping[str, float]) -> Course:
         return self.run_at(numbers).course

@@ -107,6 +107,12 @@ class SystemRates(ByName, Shown):
         return {"rates": rates, "observables": dict(self.observables)}
 
 
+def _compiled(text: str) -> Callable[..., None]:
+    """Return the function on vectors of the text of a fast module."""
+    compiled: Callable[..., None] = kept_module(text).specialised(1)
+    return compiled
+
+
 class Solver:
     """The compiled equations of a system.
 
@@ -117,19 +123,16 @@ class Solver:
     def __init__(self, closed: Closed) -> None:
         self.closed = closed
         self.layout = Layout(closed)
-        self._lane_texts: dict[str, str] = {}
-        self._tangents: dict[tuple[str, ...], Callable[..., None]] = {}
-        self._observable_tangents: dict[str, tuple[Callable[..., float], tuple[str, ...]]] = {}
+        # further code, which solvers of the same program share
+        self._kept: dict[tuple[str, ...], Any] = {}
 
     def with_inputs(self, closed: Closed) -> Solver:
         """Return a solver of the same program with other inputs, which shares its code."""
         vars(closed)["program"] = self.closed.program
+        shared = "readable", "_observing", "right_hand_side", "_sums"
+        code = {name: getattr(self, name) for name in shared}
         solver = Solver(closed)
-        code = (self.readable, self._fast, self._observing, self.right_hand_side, self._sums)
-        names = ("readable", "_fast", "_observing", "right_hand_side", "_sums")
-        vars(solver).update(zip(names, code, strict=True))
-        solver._lane_texts, solver._tangents = self._lane_texts, self._tangents
-        solver._observable_tangents = self._observable_tangents
+        vars(solver).update(code, _kept=self._kept)
         return solver
 
     def lanes(self, observable: str = "") -> ModuleType | None:
@@ -138,25 +141,20 @@ class Solver:
         Args:
             observable: The name of an observable that the module is to have too.
         """
-        if observable not in self._lane_texts:
+        key = "lanes", observable
+        if key not in self._kept:
             name = f"observe_{observable}" if observable else "observables"
             try:
-                text = str(print_lanes(replace(self.closed.program, observables=name)))
+                self._kept[key] = str(print_lanes(replace(self.closed.program, observables=name)))
             except ProgramError:
-                text = ""
-            self._lane_texts[observable] = text
-        text = self._lane_texts[observable]
+                self._kept[key] = ""
+        text: str = self._kept[key]
         return kept_module(text, LANES) if text else None
 
     @cached_property
     def readable(self) -> str:
         """The text of the readable module."""
         return print_readable(self.closed.program)
-
-    @cached_property
-    def _fast(self) -> WaitingModule:
-        module: WaitingModule = kept_module(print_fast(self.closed.program))
-        return module
 
     @cached_property
     def _observing(self) -> WaitingModule:
@@ -166,7 +164,7 @@ class Solver:
     @cached_property
     def right_hand_side(self) -> Callable[..., None]:
         """The compiled right-hand side on vectors."""
-        return self._fast.specialised(1)
+        return _compiled(print_fast(self.closed.program))
 
     @cached_property
     def by_finer_rules(self) -> Callable[..., None]:
@@ -174,9 +172,7 @@ class Solver:
         return self._with(self.closed.means.finer_constants)
 
     def _with(self, constants: Mapping[str, Constant]) -> Callable[..., None]:
-        module = kept_module(print_fast(replace(self.closed.program, constants=constants)))
-        compiled: Callable[..., None] = module.specialised(1)
-        return compiled
+        return _compiled(print_fast(replace(self.closed.program, constants=constants)))
 
     @cached_property
     def extents(self) -> dict[str, Callable[..., float]]:
@@ -204,10 +200,11 @@ class Solver:
         Raises:
             NotYetError: A mean has no derivative.
         """
-        if moving not in self._tangents:
-            module = kept_module(print_fast(self.tangent_program(moving)))
-            self._tangents[moving] = module.specialised(1)
-        return self._tangents[moving]
+        key = "tangent", *moving
+        if key not in self._kept:
+            self._kept[key] = _compiled(print_fast(self.tangent_program(moving)))
+        compiled: Callable[..., None] = self._kept[key]
+        return compiled
 
     def reversed(self, moving: tuple[str, ...]) -> Callable[..., None]:
         """Return the function for weights times the Jacobian of the rates, on vectors.
@@ -219,8 +216,7 @@ class Solver:
             text = print_reverse(self.closed.differentiable_program, moving)
         except (NotYetError, ProgramError) as error:
             raise NotYetError(f"has no derivatives yet: {error}", argument="control") from error
-        compiled: Callable[..., None] = kept_module(text).specialised(1)
-        return compiled
+        return _compiled(text)
 
     def observable_tangent(self, name: str) -> tuple[Callable[..., float], tuple[str, ...]]:
         """Return the function of an average's rate, and the names of what the average depends on.
@@ -230,7 +226,8 @@ class Solver:
         Raises:
             NotYetError: A mean has no derivative.
         """
-        if name not in self._observable_tangents:
+        key = "observable", name
+        if key not in self._kept:
             try:
                 program = self.closed.differentiable_program
                 stated = program.procedure(f"observe_{name}")
@@ -242,9 +239,9 @@ class Solver:
                     f"{name} has no derivative yet: {error}", argument="sensitivities"
                 ) from error
             function = kept_module(text).function(f"{stated.name}_tangent")
-            names = tuple(array.name for array in stated.inputs)
-            self._observable_tangents[name] = function, names
-        return self._observable_tangents[name]
+            self._kept[key] = function, tuple(array.name for array in stated.inputs)
+        known: tuple[Callable[..., float], tuple[str, ...]] = self._kept[key]
+        return known
 
     @cached_property
     def _sums(self) -> Sums:

@@ -19,10 +19,8 @@ from tempfile import mkdtemp
 import numpy as np
 from symderiv_codegen import print_c
 
-from symderiv.integrate.flows.components import ComponentsFlow
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.phases import PhasedFlow
 from symderiv.integrate.steppers.memory import DONE
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
@@ -186,7 +184,7 @@ class Compiled:
         return found
 
 
-def _averaged(flow: ComponentsFlow) -> Compiled:
+def _averaged(flow: Flow) -> Compiled:
     """The rates of inputs of several components."""
     state, training = flow.state, flow.study.training
     numbers = (
@@ -217,23 +215,11 @@ def long_results(flow: Flow, tolerance: float) -> np.ndarray:
         NoReferenceError: The solution cannot be followed.
     """
     alpha = flow.study.alpha
-    if isinstance(flow, ComponentsFlow):
+    if flow.data is not None:
         return extrapolated(_averaged(flow), flow.begin.astype(LONG), alpha, tolerance)
-    rule = getattr(flow, "rule", None)
-    found = library(
-        flow.kernel.student_activation,
-        flow.kernel.teacher_activation,
-        PLAIN if rule is None else rule.rule,
-    )
-    if isinstance(flow, PhasedFlow):
-        return _in_phases(flow, found, tolerance)
-    rates = Compiled.of(found, flow.sizes, flow.parameters)
-    return extrapolated(rates, flow.begin.astype(LONG), alpha, tolerance)
-
-
-def _in_phases(flow: PhasedFlow, found: ctypes.CDLL, tolerance: float) -> np.ndarray:
-    """Phase by phase, as the flow cuts and packs them, each piece in long doubles."""
-
+    kernel = flow.kernel
+    found = library(kernel.student_activation, kernel.teacher_activation, flow.rule.rule)
+    # phase by phase, as the flow cuts and packs them
     walk = flow.course.walk(flow.goal.alpha, flow.right_hand_side)
     piece, _ = next(walk)
     while True:

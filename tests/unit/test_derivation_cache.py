@@ -15,6 +15,7 @@ from symderiv.analysis import ship_derivations, shipped_derivations
 from symderiv.analysis.late.perfect_learning import perfect_learning
 from symderiv.foundation import derivation_cache
 from symderiv.foundation.derivation_cache import imported_sources
+from symderiv.integrate.flows.study_flow import PLAIN_RULE
 from symderiv.integrate.flows.tangents import equations_asked
 from symderiv.learning.derivation import learning_equations
 from symderiv.learning.derivation.ship_equations import SHIPPED
@@ -226,7 +227,7 @@ def test_plateaus_late_learning_and_jacobians_of_named_activations_are_not_deriv
     linear = {"distinct_eigenvalues": 2, "exponent": 1.0, "alpha": [1.0]}
     sd.linear(**linear, learning_rate=0.1, student_std=0.1)
     study = sd.Problem("erf", students=2, teachers=2, inputs=sd.Isotropic(100))._study
-    asked = equations_asked(SimpleNamespace(study=study))
+    asked = equations_asked(SimpleNamespace(study=study, rule=PLAIN_RULE))
     assert exported.tangent_module_text(*asked, ("learning_rate",))
     assert exported.precise_text(*asked[:3])
     assert not folder.exists()

@@ -11,8 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from symderiv.foundation.errors import InputError
+from symderiv.foundation.showing import plain
+from symderiv.keys.study_tables import Time
 from symderiv.keys.toml_text import typed_value
 from symderiv.problem.key_names import STATED, by_key, key_of
+from symderiv.problem.study import Study
 
 _RENAMED = {"time.values": "alpha", "data": "inputs", "task": "tasks"}
 
@@ -46,6 +49,22 @@ def naming_arguments(**others: str) -> Iterator[None]:
 def given(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments that were given, that is, are not None."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def timed(study: Study, arguments: Mapping[str, Any]) -> Study:
+    """Return a study with the times that the arguments of a call ask for."""
+    keys = {key: arguments.get(argument_of(f"time.{key}")) for key in Time.model_fields}
+    times = given(keys)
+    if not times:
+        return study
+    own = study.time.model_dump(exclude_unset=True)
+    replaced = Time.RECORDS["values"].instead_of
+    if set(replaced) & set(times):
+        own.pop("values", None)
+    if "values" in times:
+        own = {key: value for key, value in own.items() if key not in replaced}
+    with naming_arguments():
+        return study.changed({"time": {**own, **plain(times, finite=False)}})
 
 
 def typed_changes(texts: Sequence[str], end: float | None = None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from symderiv.foundation.documents.document import Node, Part, Verbatim
@@ -103,24 +104,19 @@ class DrawnAnswer(Answer):
         return drawn("analysis_plots.run_plots.linear_axes", *self._curves(), ax)
 
     def __getstate__(self) -> dict[str, Any]:
+        known: Curves | InputError
         try:
-            known: _Known = _Known(self._curves(), None)
+            known = self._curves()
         except InputError as error:
-            known = _Known(None, error)
-        return {**vars(self), "_curves": known}
+            known = error
+        return {**vars(self), "_curves": partial(_known, known)}
 
 
-class _Known:
-    """Curves that were computed already, or the error that prevents it, for pickling."""
-
-    def __init__(self, curves: Curves | None, error: InputError | None) -> None:
-        self.curves, self.error = curves, error
-
-    def __call__(self) -> Curves:
-        if self.error is not None:
-            raise self.error
-        assert self.curves is not None
-        return self.curves
+def _known(curves: Curves | InputError) -> Curves:
+    """Return curves that were computed already, or raise the error that prevents it."""
+    if isinstance(curves, InputError):
+        raise curves
+    return curves
 
 
 def _short(value: Any) -> Any:

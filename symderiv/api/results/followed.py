@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.api.arguments.starts import start_of
+from symderiv.api.results.rate_function import flow_at, formulas_of
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.events.asked import PLATEAU, Event
@@ -29,6 +30,7 @@ from symderiv.problem.key_names import STATED, by_key
 
 if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
+    from symderiv.enclosures.traced_flow import TracedFlow
     from symderiv.integrate.flows.courses import Course
     from symderiv.integrate.flows.study_flow import Flow
     from symderiv.problem.study import Study
@@ -83,6 +85,19 @@ class FollowedStudy(Followed):
         needs: Iterable[str] | None = None,
     ) -> VariedRun:
         return VariedFlow(self._flow(numbers) if numbers else self.flow, directions)
+
+    def traced(self) -> TracedFlow:
+        """Return the equations in exact numbers.
+
+        Raises:
+            InputError: The rates depend on more than the state.
+            NotYetError: The equations cannot be enclosed.
+        """
+        from symderiv.enclosures.traced_flow import TracedFlow
+
+        start = start_of(self.study, self.initial)
+        flow = flow_at(self.study, start, changing="training.schedule")
+        return TracedFlow.of(flow, formulas_of(self.study, flow))
 
     def direction(self, name: str, numbers: Mapping[str, float] | None = None) -> Direction:
         along = super().direction(name, numbers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,7 @@ class RateFunction(Shown):
         self._flow = flow_at(study, self._start)
         self._slope = slope_at(self._flow)
         self.initial: np.ndarray = self._flow.begin.copy()
-        self.names = tuple(self._entries())
+        self.names = state_names(self._flow)
 
     def __call__(self, alpha: float, y: np.ndarray) -> np.ndarray:
         vector = np.ascontiguousarray(_numbers("y", y))
@@ -129,13 +129,7 @@ class RateFunction(Shown):
         return unpacked
 
     def _by_mode(self, name: str) -> bool:
-        return bool(self._flow.layout["state"][name][-1:] == ("L",))
-
-    def _entries(self) -> Iterator[str]:
-        for name, shape in self._flow.packing("state").shapes.items():
-            for place in np.ndindex(shape):
-                index = (place[-1], *place[:-1]) if self._by_mode(name) else place
-                yield f"{name}[{','.join(str(n + 1) for n in index)}]"
+        return _by_mode(self._flow, name)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the names of the entries and the initial state."""
@@ -151,6 +145,19 @@ class RateFunction(Shown):
     def __reduce__(self) -> tuple[Any, ...]:
         # compiled equations cannot be pickled; the problem can
         return RateFunction, (self._study,)
+
+
+def state_names(flow: Flow) -> tuple[str, ...]:
+    """Return the names of the entries of a state, with the number of the eigenvalue first."""
+    return tuple(
+        f"{name}[{','.join(str(n + 1) for n in np.roll(place, _by_mode(flow, name)))}]"
+        for name, shape in flow.packing("state").shapes.items()
+        for place in np.ndindex(shape)
+    )
+
+
+def _by_mode(flow: Flow, name: str) -> bool:
+    return bool(flow.layout["state"][name][-1:] == ("L",))
 
 
 def _numbers(argument: str, given: Any) -> np.ndarray:

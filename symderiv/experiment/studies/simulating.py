@@ -274,7 +274,7 @@ def _where(steps: StudySteps) -> tuple[Space, np.ndarray, np.ndarray]:
     own = inputs_of_tasks(steps.study, state)
     phases = range(max(1, len(steps.study.task)))
     usual = state.eigenvalue
-    eigenvalues = np.array([*(own[n].eigenvalue if n in own else usual for n in phases), usual])
+    eigenvalues = np.array([*(own.get(n, usual) for n in phases), usual])
     method = steps.study.simulation.method
     alive = state.eigenvalue > 0.0
     space = space_of(steps.program, counts, steps.batch)

@@ -100,7 +100,7 @@ def integrate_chunk(
     lanes, single = _prepared(points, starts, notice, chunk, told)
     for flows in lanes.values():
         made = [flow for _, flow in flows]
-        type(made[0]).prepare(made)
+        Flow.prepare(made)
         width = width_for(made)
         how = partial(run_in_lanes, threads=workers, max_steps=max_steps, width=width)
         if not through_lanes(chunk, flows, how, chunk.add_lanes, told, check == "auto"):
@@ -109,7 +109,8 @@ def integrate_chunk(
     return chunk
 
 
-_Singly = list[tuple[int, Study, Initial, Kernel]]
+#: Index of the run, its study, initial state and solver module.
+Single = tuple[int, Study, Initial, Kernel]
 
 
 def _prepared(
@@ -118,12 +119,12 @@ def _prepared(
     notice: Callable[[str], None] | None,
     chunk: Chunk,
     told: EndedRuns,
-) -> tuple[dict[Hashable, list[tuple[int, Flow]]], _Singly]:
+) -> tuple[dict[Hashable, list[tuple[int, Flow]]], list[Single]]:
     """Return the flows that may share lanes, with their numbers, in groups of one size, and what
     the others need to be solved singly; a study that cannot be solved fails in the chunk.
     """
     lanes: dict[Hashable, list[tuple[int, Flow]]] = {}
-    single: _Singly = []
+    single: list[Single] = []
     kernel: Kernel | None = None
     # behind the first runs of one seed come one after the other, since the last starts are kept
     order = sorted(range(1, len(points)), key=lambda each: points[each].initial.seed)
@@ -134,13 +135,13 @@ def _prepared(
             check_equations(start)
             if kernel is None:
                 kernel = solver_module(study, notice=notice)
-            flow = _flow(study, start, kernel)
+            flow = flow_of(study, start, kernel=kernel)(start.state)
         except SymderivError as error:
             chunk.fail(number, error)
             told.ended(1)
             continue
-        if flow is not None and steps_together(flow):
-            lanes.setdefault((type(flow), flow.state.L, flow.size), []).append((number, flow))
+        if steps_together(flow):
+            lanes.setdefault((flow.state.L, flow.size), []).append((number, flow))
         else:
             single.append((number, study, start, kernel))
     return lanes, single
@@ -180,13 +181,6 @@ def through_lanes(
     return True
 
 
-def _flow(study: Study, start: Initial, kernel: Kernel) -> Flow | None:
-    """Return the flow of a study in one piece; None where inputs have several classes."""
-    if start.data is not None and len(start.data.components) > 1:
-        return None
-    return flow_of(study, start, kernel=kernel)(start.state)
-
-
 class EndedRuns:
     """A count of runs that have ended, which reports progress."""
 
@@ -204,9 +198,6 @@ class EndedRuns:
 
 # Steps keep a tenth of the tolerance, as in lanes.
 _TIGHTER = 10.0
-
-#: Index of the run, its study, initial state and solver module.
-Single = tuple[int, Study, Initial, Kernel]
 
 
 def run_singly(

@@ -13,8 +13,6 @@ from symderiv.integrate.ensemble.lane_pieces import LaneStart, alike
 from symderiv.integrate.flows.courses import Law
 from symderiv.integrate.flows.lanes import LARGEST_STATE, LaneResults, Told
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.phases import PhasedFlow
-from symderiv.integrate.rules.rule_run import RuleFlow
 
 LEAST_RUNS = 256
 """Fewer runs are made one on each thread: they end before code for eight would be compiled."""
@@ -29,7 +27,7 @@ def steps_together(flow: Flow) -> bool:
         study.time.compression == "auto" and state.L >= 256
     )
     return (
-        (type(flow) in (Flow, RuleFlow) or (type(flow) is PhasedFlow and flow.is_constant))
+        flow.is_constant
         and study.time.method != "implicit"
         and not compressed
         and flow.size <= LARGEST_STATE
@@ -94,7 +92,7 @@ def _observed(flows: Sequence[Flow], runs: LaneResults, width: int) -> LaneResul
 
     What a run did not reach is not a number.
     """
-    alpha, kind = flows[0].goal.alpha, type(flows[0])
+    alpha = flows[0].goal.alpha
     runs.states[np.arange(alpha.size) >= runs.reached[:, None]] = np.nan
     for members in alike([flow.course for flow in flows]):
         some = [flows[number] for number in members]
@@ -105,7 +103,7 @@ def _observed(flows: Sequence[Flow], runs: LaneResults, width: int) -> LaneResul
             inside = law.into(runs.states[members[:, None], here])
             runs.errors[members[:, None], here] = _errors(some, width, inside, law.constants)
     errors = partial(_errors, flows, width)
-    return replace(runs, further=kind.further_of(flows, runs.states, errors))
+    return replace(runs, further=Flow.further_of(flows, runs.states, errors))
 
 
 def _errors(

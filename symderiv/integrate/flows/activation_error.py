@@ -127,7 +127,7 @@ def beyond_range(kernel: Kernel, trajectory: Trajectory, fixed_bias: float = 0.0
     return Beyond(int(outside[0]), float(variances.max()), float(biases.max()))
 
 
-def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyond:
+def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule) -> Beyond:
     """Return ``beyond`` with the error of the means for the fields that the run reached.
 
     The error stays NaN for means of forces, whose search is another one, and for runs that escape.
@@ -135,7 +135,7 @@ def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyon
     Args:
         kernel: The module of the run.
         beyond: See :func:`beyond_range`.
-        rule: The learning rule of the module; None for plain descent.
+        rule: The learning rule of the module.
     """
     module = kernel.module
     numbers = tuple(
@@ -146,7 +146,6 @@ def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyon
     if far or not all(numbers):
         return beyond
     # here, because most runs stay inside and get along without SymPy
-    from symderiv.learning.rule.learning_rule import PLAIN
     from symderiv.lowering.means.quadrature_means import error_within
 
     known = activation_attributes(kernel)
@@ -161,7 +160,7 @@ def searched(kernel: Kernel, beyond: Beyond, rule: LearningRule | None) -> Beyon
     size = error_within(
         kernel.student_activation,
         kernel.teacher_activation,
-        PLAIN if rule is None else rule,
+        rule,
         (numbers[0], numbers[1]),
         variance,
         bias,

@@ -1,4 +1,4 @@
-r"""Flows for inputs of several components with a common eigenbasis.
+r"""Laws of examples for inputs of several components with a common eigenbasis.
 
 An example comes from component c with probability p_c and has the eigenvalues ρ_k^c; the teacher
 sees the inputs. The order parameters per eigenspace are the means over its coordinates of J J, J B
@@ -8,134 +8,75 @@ which are mixed as those of tasks are: dQ_k = Σ_c p_c dQ_k^c.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from symderiv.foundation.errors import InputError
 from symderiv.foundation.packing import Packing, families_of
 from symderiv.inputs import DataModel
-from symderiv.integrate.flows.compression import Mode
-from symderiv.integrate.flows.courses import Law, Piece
-from symderiv.integrate.flows.study_flow import Flow
+from symderiv.integrate.flows.courses import Law
 from symderiv.problem.initial import require_linear_teacher
 from symderiv.problem.rule_pairs import task_eigenvalues
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
-from symderiv.storage.kernels import Kernel
 
 # Stands for an eigenvalue of zero, so that J·B can be divided by it; its square does not underflow.
 _NO_VARIANCE = 1e-150
 
 
-def components_flow(study: Study, kernel: Kernel, state: State, data: DataModel) -> ComponentsFlow:
-    """Return the flow of a study whose inputs have several components.
-
-    Args:
-        study: The study.
-        kernel: Its solver module.
-        state: Overlaps at the averaged eigenvalues.
-        data: The inputs, with at least two components.
-
-    Raises:
-        InputError: The study asks for something that does not exist for several components.
-    """
-    if study.time.method == "implicit" or study.time.compression == "on":
-        raise InputError(
-            "inputs of several components need explicit steps and all eigenvalues",
-            argument="time",
-        )
-    return ComponentsFlow(study, kernel, state, None, data)
-
-
-@dataclass(frozen=True)
-class OtherInputs:
-    """Inputs with other eigenvalues than those of a state, in the same eigenspaces.
+def with_eigenvalues(
+    law: Law,
+    eigenvalue: np.ndarray,
+    usual: np.ndarray,
+    weight: np.ndarray,
+    packings: Sequence[Packing],
+) -> Law:
+    """Return a law for inputs with other eigenvalues, in the same eigenspaces.
 
     The weight vectors are the same, and so are J·J and J·B in every eigenspace. State and constants
     of plain descent contain r_k = ρ_k J·B and t_k = ρ_k² B·B, which are rescaled.
 
-    Attributes:
-        usual: eigenvalues ρ of the state, shape (L,), > 0.
-        weight: their multiplicities over N, shape (L,).
-        eigenvalue: those of these inputs, shape (L,), > 0.
+    Args:
+        law: The law for the usual inputs.
+        eigenvalue: The eigenvalues of the other inputs, shape (L,), > 0.
+        usual, weight: The usual eigenvalues, > 0, and their multiplicities over N, shape (L,).
+        packings: The packings of states and of constants.
     """
-
-    usual: np.ndarray
-    weight: np.ndarray
-    eigenvalue: np.ndarray
-
-    @cached_property
-    def _ratio(self) -> np.ndarray:
-        ratio: np.ndarray = self.eigenvalue / self.usual
-        return ratio
-
-    def states(self, states: np.ndarray, packing: Packing, *, back: bool = False) -> np.ndarray:
-        """Return flat states (…, n) rescaled from the usual inputs to these, or ``back``."""
-        changed = states.copy()
-        own = packing.views(changed[..., : packing.size])
-        for name in own:
-            if families_of(name)[1:] == ("B",):
-                own[name][...] *= 1.0 / self._ratio if back else self._ratio
-        return changed
-
-    def parameters(self, parameters: np.ndarray, packing: Packing) -> np.ndarray:
-        """Return flat constants rescaled from the usual inputs to these."""
-        changed = parameters.copy()
-        own = packing.views(changed)
-        teachers = own["teacher_overlap"] / self.usual**2
-        own["eigenvalue"][...] = self.eigenvalue
-        own["teacher_overlap"][...] = teachers * self.eigenvalue**2
-        own["T"][...] = teachers @ (self.weight * self.eigenvalue)
-        return changed
-
-    def law(self, constants: np.ndarray, share: float, packings: Sequence[Packing]) -> Law:
-        """Return the law of examples that have these inputs.
-
-        Args:
-            constants: The flat constants for the usual inputs.
-            share: The probability of an example.
-            packings: The packings of states and of constants.
-        """
-        state, own = packings
-        return Law(
-            self.parameters(constants, own), share, None, self.states(np.ones(state.size), state)
-        )
+    constants, scale = law.constants.copy(), np.ones(packings[0].size)
+    own = packings[1].views(constants)
+    teachers = own["teacher_overlap"] / usual**2
+    own["eigenvalue"][...] = eigenvalue
+    own["teacher_overlap"][...] = teachers * eigenvalue**2
+    own["T"][...] = teachers @ (weight * eigenvalue)
+    for name, part in packings[0].views(scale).items():
+        if families_of(name)[1:] == ("B",):
+            part[...] = eigenvalue / usual
+    return law._replace(constants=constants, scale=scale)
 
 
-@dataclass(frozen=True)
-class ComponentsFlow(Flow):
-    """The flow whose rates are averaged over the components of the inputs."""
+def laws_of_classes(
+    data: DataModel, weight: np.ndarray, constants: np.ndarray, packings: Sequence[Packing]
+) -> tuple[Law, ...]:
+    """Return the law of the examples of each component of inputs.
 
-    data: DataModel | None = None
-
-    @property
-    def compression(self) -> Mode:
-        """Always "off": all eigenvalues are kept."""
-        return "off"
-
-    def modes(self, begin: np.ndarray, parameters: np.ndarray) -> None:
-        """Return None: each component has its own sums over modes."""
-
-    @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
-        assert self.data is not None
-        mean = self.data.average().eigenvalue
-        usual = np.where(mean > 0.0, mean, 1.0)
-        packings = self.packing("state"), self.packing("parameters")
-        laws = []
-        for each in self.data.components:
-            eigenvalue = np.where(each.eigenvalue > 0.0, each.eigenvalue, _NO_VARIANCE)
-            own = OtherInputs(usual, self.state.weight, eigenvalue)
-            laws.append(own.law(self.parameters, each.probability, packings))
-        return (Piece(0.0, math.inf, tuple(laws)),)
+    Args:
+        data: The inputs.
+        weight: The multiplicities of the averaged eigenvalues over N, shape (L,).
+        constants: The flat constants for the averaged eigenvalues.
+        packings: The packings of states and of constants.
+    """
+    mean = data.average().eigenvalue
+    usual = np.where(mean > 0.0, mean, 1.0)
+    laws = []
+    for each in data.components:
+        eigenvalue = np.where(each.eigenvalue > 0.0, each.eigenvalue, _NO_VARIANCE)
+        law = Law(constants, each.probability)
+        laws.append(with_eigenvalues(law, eigenvalue, usual, weight, packings))
+    return tuple(laws)
 
 
-def inputs_of_tasks(study: Study, state: State) -> dict[int, OtherInputs]:
-    """Return the inputs of tasks that have their own, by the number of the [[task]].
+def inputs_of_tasks(study: Study, state: State) -> dict[int, np.ndarray]:
+    """Return the eigenvalues of tasks that have inputs of their own, by the number of the [[task]].
 
     Raises:
         InputError: they are not in the eigenspaces of the state; the message starts with the key.
@@ -145,6 +86,5 @@ def inputs_of_tasks(study: Study, state: State) -> dict[int, OtherInputs]:
         if task.data is None:
             continue
         require_linear_teacher(state)
-        eigenvalue = task_eigenvalues(study, number, state.eigenvalue, state.weight)
-        by_task[number] = OtherInputs(state.eigenvalue, state.weight, eigenvalue)
+        by_task[number] = task_eigenvalues(study, number, state.eigenvalue, state.weight)
     return by_task

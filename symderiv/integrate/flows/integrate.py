@@ -92,7 +92,7 @@ def _warned(
     trajectory = _trajectory(best.result, problem, best.errors)
     beyond = beyond_range(kernel, trajectory, problem.fixed_bias)
     if beyond is not None:
-        beyond = searched(kernel, beyond, problem.learning_rule)
+        beyond = searched(kernel, beyond, problem.rule.rule)
         if beyond.error > 0.0:
             attributes = {**trajectory.attributes, "activation_error": beyond.error}
             trajectory = replace(trajectory, attributes=attributes)

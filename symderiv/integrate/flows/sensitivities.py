@@ -9,10 +9,10 @@ f(s, θ) of order one, the same right-hand side gives the product of the tangent
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,8 +26,12 @@ from symderiv.integrate.flows.tangents import (
     observables_tangent,
     reverse_function,
     tangent_function,
+    tangent_program_of,
 )
 from symderiv.problem.flat_layout import fields_of
+
+if TYPE_CHECKING:
+    from symderiv_codegen import Program
 
 #: Order parameters and averages by name, or their rates.
 Observed = Mapping[str, Any]
@@ -71,6 +75,35 @@ class VariedRun(ABC):
 
         The tangent is its derivative along a direction of the state and of parameters ``moving``.
         """
+
+    @abstractmethod
+    def tangent_program(self, moving: tuple[str, ...]) -> Program:
+        """Return the program of the tangent, see :meth:`functions`.
+
+        Raises:
+            NotYetError: A mean has no derivative.
+        """
+
+    def tangent(self, moving: tuple[str, ...] = ()) -> Callable[..., np.ndarray]:
+        """Return the function of the rates' derivative at α = 0, for flat vectors.
+
+        Its arguments are a state, the direction of the state, and that of the parameters
+        ``moving``.
+
+        Raises:
+            NotYetError: A mean has no derivative.
+        """
+        evaluated, course = self.functions(moving)[1], self.course
+        held = course.held(np.zeros(1))[0]
+
+        def along(
+            state: np.ndarray, direction: np.ndarray, change: Sequence[float] | np.ndarray = ()
+        ) -> np.ndarray:
+            given, slopes = np.concatenate([state, held, change]), np.empty_like(state)
+            evaluated(0.0, np.ascontiguousarray(direction), course.sizes, given, slopes)
+            return slopes
+
+        return along
 
     @abstractmethod
     def reverse(self, moving: tuple[str, ...]) -> Callable[..., None]:
@@ -241,6 +274,9 @@ class VariedFlow(VariedRun):
         flow = self.flow
         rhs = flow.kernel.right_hand_side_for(flow.state.K, flow.state.M)
         return (rhs,) if moving is None else (rhs, tangent_function(flow, moving))
+
+    def tangent_program(self, moving: tuple[str, ...]) -> Program:
+        return tangent_program_of(self.flow, moving)
 
     def seen(
         self, rows: np.ndarray, alpha: np.ndarray, needs: Container[str] | None = None

@@ -1,24 +1,38 @@
-"""The flow of a study: its initial state and constants as compiled code takes them, integrated."""
+"""The flow of a study: its initial state and constants as compiled code takes them, integrated.
+
+A flow is cut into pieces where tasks or rates change. Examples of tasks that are mixed, and of
+several classes of inputs, have constants of their own in a piece.
+"""
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from symderiv_kernels.layout import LAYOUT
 
-from symderiv.foundation.packing import COVARIANCES, Packing, families_of, orbits
+from symderiv.foundation.packing import COVARIANCES, Packing, families_of, orbits, order_name
+from symderiv.inputs import DataModel
+from symderiv.integrate.flows.components import inputs_of_tasks, laws_of_classes, with_eigenvalues
 from symderiv.integrate.flows.compression import Mode
 from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, PiecewiseRun
+from symderiv.integrate.flows.equivalent_numbers import (
+    equivalent_factors,
+    exact_rate,
+    velocity_factor,
+)
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.integrate.steppers.coupled_modes import CoupledModes, ModeRow, rows_of
+from symderiv.keys.study_tables import LEARNING_RATES
+from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.problem.flat_layout import (
     fields_of,
     pack_parameters,
@@ -27,15 +41,24 @@ from symderiv.problem.flat_layout import (
     split_flat,
     state_size,
 )
+from symderiv.problem.rule_of import StudyRule
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
+from symderiv.problem.timetable import Phase, heads, numbered_tasks, task_weights, timetable
 from symderiv.storage.checkpoint import Checkpoint
 from symderiv.storage.kernels import Kernel
 
 if TYPE_CHECKING:
     import sympy as sp
 
-    from symderiv.learning.rule.learning_rule import LearningRule
+PLAIN_RULE = StudyRule(LearningRule())
+_BIASES = "teacher_biases", "student_biases"
+_DRAWN = ("label_flip", "keep", "evaluation_scale")
+_SHIFTS = (0.0, 0.3183, 0.5772, 0.8713)
+"""Shifts of the lattice of quadrature points; runs use the first."""
+_SAFETY = 3.0
+"""The factor between the error of the lattice at the start and the smallest tolerance of steps. The
+error grows along the run, and the steps of such a tolerance added up to a tenth of it."""
 
 #: A function from states (n, A, S) and constants (n, P) of runs to generalisation errors (n, A).
 ErrorsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -43,49 +66,127 @@ ErrorsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Flow(PiecewiseRun):
-    """The flow of a study from an initial state, in the form that compiled code takes."""
+    """The flow of a study from an initial state, in the form that compiled code takes.
+
+    Output weights of further heads follow the state; a task's law maps those of its head to their
+    usual place.
+
+    Attributes:
+        rule: The learning rule with its numbers.
+        data: Inputs of several classes, whose rates are averaged; None for those of a single class.
+    """
 
     study: Study
     kernel: Kernel
     state: State
     checkpoint: Checkpoint | None = None
+    rule: StudyRule = PLAIN_RULE
+    data: DataModel | None = None
 
-    @property
+    @cached_property
     def layout(self) -> Mapping[str, Any]:
-        """The layout of the flat vectors."""
-        layout: Mapping[str, Any] = LAYOUT
+        """The layout of the flat vectors, which begin with those of plain descent."""
+        layout: Mapping[str, Any] = LAYOUT if self.rule is PLAIN_RULE else self.kernel.module.LAYOUT
         return layout
-
-    @property
-    def learning_rule(self) -> LearningRule | None:
-        """The rule for which the module is derived; None for plain descent."""
-        return None
 
     @property
     def fixed_bias(self) -> float:
         """The largest modulus of the biases that are not trained."""
-        return 0.0
+        named = ("teacher_biases",) if self.rule.rule.trained_biases else _BIASES
+        largest = [np.max(np.abs(self.rule.parameters.get(name, 0.0))) for name in named]
+        return float(max(largest))
 
     @property
     def compression(self) -> Mode:
-        """The mode of the compression of the spectrum: ``"on"``, ``"off"`` or ``"auto"``."""
-        return self.study.time.compression
+        """The mode of the compression of the spectrum; "off" for inputs of several classes."""
+        return self.study.time.compression if self.data is None else "off"
 
     @cached_property
     def goal(self) -> Goal:
+        """The times and tolerances that are asked for.
+
+        The relative tolerance is no smaller than the error of means on a lattice: these have kinks
+        in the state, which would take thousands of steps that follow nothing but the lattice.
+        """
         asked = self.study.time
-        tolerances = asked.relative_tolerance, asked.absolute_tolerance
-        return Goal(self.study.alpha, *tolerances, asked.method)
+        relative = max(asked.relative_tolerance, self._of_lattice)
+        return Goal(self.study.alpha, relative, asked.absolute_tolerance, asked.method)
+
+    def least_tolerance(self, result: FlatResult | None = None) -> float:
+        """Return the smallest tolerance that makes sense, for a run or before the first one."""
+        return max(super().least_tolerance(result), self._of_lattice)
+
+    @cached_property
+    def heads(self) -> dict[int, int]:
+        """The index of each task's head, from 0 without gaps."""
+        given = heads(self.study)
+        numbers = {head: place for place, head in enumerate(sorted(set(given.values())))}
+        return {task: numbers[head] for task, head in given.items()}
+
+    @cached_property
+    def inputs(self) -> dict[int, np.ndarray]:
+        """The eigenvalues of tasks that have inputs of their own, by the number of the task."""
+        return inputs_of_tasks(self.study, self.state)
+
+    @cached_property
+    def _phases(self) -> tuple[Phase, ...]:
+        """The phases of the study; a single one if nothing jumps in time."""
+        jumps = self.study.task or self.study.training.schedule is not None
+        return timetable(self.study) if jumps else (Phase(0.0, math.inf, (), 1.0),)
+
+    @property
+    def is_constant(self) -> bool:
+        """True for a flow of examples of one kind within each phase, at constant rates."""
+        mixed = self.step or self.data is not None
+        return not mixed and all(
+            len(phase.shares) <= 1 and not isinstance(phase.rate, str) for phase in self._phases
+        )
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces of a run; a single one if nothing jumps in time."""
-        return (Piece(0.0, math.inf, (Law(self.parameters),)),)
+        """The pieces of a run."""
+        if self.data is None:
+            return tuple(self._piece(phase) for phase in self._phases)
+        packings = self.packing("state"), self.packing("parameters")
+        laws = laws_of_classes(self.data, self.state.weight, self.parameters, packings)
+        return (Piece(0.0, math.inf, laws),)
+
+    def _piece(self, phase: Phase) -> Piece:
+        places = self.packing("parameters").slices
+        rates = [places[name].start for name in LEARNING_RATES if name in places]
+        formula = phase.rate if isinstance(phase.rate, str) else None
+        base = self.parameters.copy()
+        if not isinstance(phase.rate, str):
+            base[rates] *= phase.rate
+        alone = len(phase.shares) == 1
+        laws = [self._law(base, number, share, alone) for number, share in phase.shares]
+        return Piece(phase.begin, phase.end, tuple(laws) or (Law(base),), formula, tuple(rates))
+
+    def _law(self, base: np.ndarray, number: int, share: float, alone: bool) -> Law:
+        """Return the law of a task, with its head and its teacher's weights in the usual places.
+
+        Args:
+            base: The constants without a task.
+            number, share: The number of the task, and its probability.
+            alone: False in mixtures, all of whose tasks have the inputs of the study.
+        """
+        state, constants, head = self.packing("state"), base.copy(), self.heads[number]
+        places, K = np.arange(state.size), self.state.K
+        if head > 0:
+            first = state.size + (head - 1) * K
+            places[state.slices["v"]] = np.arange(first, first + K)
+        weights = task_weights(self.study, number, self.state.teacher_weights)
+        constants[self.packing("parameters").slices["v_teacher"]] = weights
+        law, packings = Law(constants, share, places), (state, self.packing("parameters"))
+        if not (alone and number in self.inputs):
+            return law
+        usual = self.state.eigenvalue, self.state.weight
+        return with_eigenvalues(law, self.inputs[number], *usual, packings)
 
     @property
     def step(self) -> float:
         """The time of a step of order one; 0 for a flow."""
-        return 0.0
+        return float(self.rule.parameters["batch_ratio"]) if self.rule.rule.batches else 0.0
 
     @cached_property
     def course(self) -> Course:
@@ -105,8 +206,8 @@ class Flow(PiecewiseRun):
 
     @property
     def size(self) -> int:
-        """The length of the flat state."""
-        return self.packing("state").size
+        """The length of the flat state, with the output weights of all heads."""
+        return self.packing("state").size + self.state.K * max(self.heads.values(), default=0)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -121,14 +222,21 @@ class Flow(PiecewiseRun):
     @property
     def unfactored(self) -> np.ndarray:
         """The constants of the run without :attr:`factors`."""
-        return self.parameters
+        constants: np.ndarray = self._stated_constants([self])[0]
+        return constants
 
     @property
     def factors(self) -> list[tuple[float, dict[str, sp.Expr]]]:
         """The exact factors of constants, perhaps formulas in ``alpha``, from each time on at which
         they jump.
         """
-        return [(0.0, {})]
+        usual = equivalent_factors(self.study, self._in_updates, exact=True)
+        factors = []
+        for phase in timetable(self.study, math.inf):
+            rate = exact_rate(phase.rate)
+            changed = {name: rate * usual.get(name, 1) for name in LEARNING_RATES}
+            factors.append((phase.begin, {**usual, **changed}))
+        return factors
 
     @cached_property
     def begin(self) -> np.ndarray:
@@ -138,41 +246,87 @@ class Flow(PiecewiseRun):
 
     @classmethod
     def begun(cls, flows: Sequence[Self]) -> np.ndarray:
-        """Return the flat states at alpha = 0 of flows of one module and size, shape (n, S)."""
+        """Return the flat states at alpha = 0 of flows of one module and size, shape (n, S).
+
+        All heads have the same initial weights.
+        """
         states = [flow.state for flow in flows]
-        return pack_state(
+        weights = np.array([state.student_weights for state in states])
+        plain = pack_state(
             np.array([state.student_overlap for state in states]),
             np.array([state.cross_overlap for state in states]),
-            np.array([state.student_weights for state in states]),
+            weights,
         )
+        flat, fields, added = _extended(flows[0].packing("state"), plain)
+        overlaps = begun_overlaps(fields["student_overlap"], fields["cross_overlap"], added)
+        for name, field in added.items():
+            if name in overlaps and name not in flows[0].rule.state:
+                field[...] = overlaps[name]
+            else:
+                _fill(field, [flow.rule.state[name] for flow in flows])
+        return np.hstack([flat, *[weights] * max(flows[0].heads.values(), default=0)])
 
     @classmethod
     def constants_of(cls, flows: Sequence[Self]) -> np.ndarray:
-        """Return the constants of flows of one module and size, shape (n, P)."""
-        return flat_constants([flow.study for flow in flows], [flow.state for flow in flows])
+        """Return the constants of flows of one module and size, shape (n, P).
+
+        Small batches and heavy-ball momentum enter as changed rates.
+        """
+        constants = cls._stated_constants(flows)
+        fields = flows[0].packing("parameters").views(constants)
+        factors = [equivalent_factors(flow.study, flow._in_updates) for flow in flows]
+        for name in set().union(*factors) & fields.keys():
+            own = np.array([each.get(name, 1.0) for each in factors])
+            fields[name][...] *= own.reshape(-1, *[1] * (fields[name].ndim - 1))
+        return constants
+
+    @classmethod
+    def _stated_constants(cls, flows: Sequence[Self]) -> np.ndarray:
+        """Return the constants of plain descent, followed by those of the rule."""
+        plain = flat_constants([flow.study for flow in flows], [flow.state for flow in flows])
+        flat, _, added = _extended(flows[0].packing("parameters"), plain)
+        for name, field in added.items():
+            _fill(field, [flow.rule.parameters[name] for flow in flows])
+        return flat
+
+    @property
+    def _in_updates(self) -> list[str]:
+        names: list[str] = getattr(self.kernel.module, "IN_UPDATES", "").split()
+        return names
 
     @classmethod
     def prepare(cls, flows: Sequence[Self]) -> None:
         """Let flows of one module and size know their starts and constants, made all at once."""
-        shared = {name: getattr(flows[0], name) for name in ("packings", "sizes")}
+        shared = {name: getattr(flows[0], name) for name in ("layout", "packings", "sizes")}
         for flow in flows:
             vars(flow).update(shared)
         for name, rows in (("begin", cls.begun(flows)), ("parameters", cls.constants_of(flows))):
             for flow, row in zip(flows, rows, strict=True):
                 vars(flow)[name] = row
 
-    def mean_warnings(self, trajectory: Trajectory) -> list[str]:
-        """Return warnings about means whose errors depend on the run."""
-        del trajectory
-        return []
-
     @property
     def right_hand_side(self) -> Callable[..., None]:
         return self.kernel.right_hand_side_for(self.state.K, self.state.M)
 
     def modes(self, begin: np.ndarray, parameters: np.ndarray) -> CoupledModes | None:
-        """Return how the entries of a flat state are coupled, for given constants."""
-        return modes_of_layout(self.layout, self.sizes, parameters, begin.size)
+        """Return how the entries of a flat state are coupled, for given constants.
+
+        The names in modules of stated rules tell which sums of overlaps they compute. Rules that
+        keep weights on a sphere also sum the rates of squared lengths. The result is None for
+        inputs of several classes, each of which has its own sums over modes.
+        """
+        if self.data is not None:
+            return None
+        rule, summed = self.rule.rule, FIELDS
+        if rule.stated:
+            text = self.kernel.path.read_text(encoding="utf-8")
+            families = [families_of(name) for name in self.layout["state"]]
+            names = set().union(*(name for each in families if each for name in sums_of(each)))
+            summed = {*FIELDS, *(name for name in names if name in text)}
+        return modes_of_layout(
+            self.layout, self.sizes, parameters, begin.size, summed,
+            moments=rule.normalise == "sphere",
+        )  # fmt: skip
 
     @property
     def extent(self) -> tuple[str, str]:
@@ -201,14 +355,16 @@ class Flow(PiecewiseRun):
 
     def errors_at(self, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Return the generalisation errors of flat states, shape (P, S), with constants."""
-        known, error = (
-            self.packing("parameters").views(parameters),
-            self.kernel.generalization_error,
-        )
         K, M = self.state.K, self.state.M
+        if self.rule is not PLAIN_RULE:
+            Q, R = np.empty((K, K)), np.empty((K, M))
+            given, observed = (self.sizes, parameters, Q, R), self.kernel.module.flat_observables
+            return np.array([float(observed(state, *given)) for state in states])
+        known = self.packing("parameters").views(parameters)
         *_, v, Q, R = fields_of(states, known["weight"], known["eigenvalue"], K, M)
         # compiled functions take writable arrays in C order
         T, v_teacher = known["T"].copy(), known["v_teacher"].copy()
+        error = self.kernel.generalization_error
         rows = zip(Q, np.ascontiguousarray(R), np.ascontiguousarray(v), strict=True)
         return np.array([error(*row[:2], T, row[2], v_teacher) for row in rows])
 
@@ -240,14 +396,179 @@ class Flow(PiecewiseRun):
     ) -> dict[str, np.ndarray]:
         """Return further arrays along runs of one module, by name; shapes (n, A, …).
 
+        They are what the rule adds, with overlaps of velocities as covariances, errors on all tasks
+        and output weights of all heads.
+
         Args:
             flows: The runs.
             states: Their states at the same times, shape (n, A, S), with NaN in rows that were not
                 reached.
             errors: The function from such states and constants (n, P) to generalisation errors.
         """
-        del flows, states, errors
-        return {}
+        packing, lead = flows[0].packing("state"), states.shape[:2]
+        further = _added_by_rule(flows, states[..., : packing.size])
+        if flows[0].study.task:
+            others, first = states[..., packing.size :], states[..., packing.slices["v"]]
+            taught = []
+            for number in numbered_tasks(flows[0].study):
+                laws = [flow._law(flow.parameters, number, 1.0, True) for flow in flows]
+                seen = [law.into(rows) for law, rows in zip(laws, states, strict=True)]
+                taught.append(errors(np.array(seen), np.array([law.constants for law in laws])))
+            further["task_error"] = np.stack(taught, axis=-1)
+            heads = np.concatenate([first, others], axis=-1)
+            further["heads"] = heads.reshape(*lead, -1, flows[0].state.K)
+        return further
+
+    @cached_property
+    def _of_lattice(self) -> float:
+        """The error of means on a lattice, from the differences of lattices at the start and for
+        students as long as teachers; zero for means without a lattice.
+        """
+        state, known = self.state, self.rule.parameters
+        if not self._along_lattice:
+            return 0.0
+        lengths = [np.trace(each) / len(each) for each in (state.Q, state.T)]
+        longer = max(1.0, math.sqrt(lengths[1] / lengths[0])) if lengths[0] > 0.0 else 1.0
+        rest = state.T, state.student_weights, state.teacher_weights
+        biases = self.rule.state.get("b", known["student_biases"]), known["teacher_biases"]
+        return _SAFETY * max(
+            self._lattices_apart(scale**2 * state.Q, scale * state.R, *rest, *biases)
+            for scale in (1.0, longer)
+        )
+
+    @cached_property
+    def _along_lattice(self) -> bool:
+        """True if means use a lattice."""
+        if not self.kernel.has_lattice:
+            return False
+        from symderiv.lowering.means.force_fields import along_lattice
+
+        noisy = self.study.training.label_noise > 0.0
+        return along_lattice(vars(self.kernel.module), self.state.K, self.state.M, noisy)
+
+    def _lattices_apart(self, *drawn: Any) -> float:
+        """Return the largest difference of shifted lattices, for overlaps, weights and biases."""
+        forces = self.kernel.function("mean_forces")
+        arrays = [np.array(each, dtype=np.float64, order="C") for each in drawn]
+        noise = float(self.study.training.label_noise)
+        numbers = [noise, *(float(self.rule.parameters[name]) for name in _DRAWN)]
+        means = [_means(forces, arrays, numbers, shift) for shift in _SHIFTS]
+        return float(np.max(np.abs(np.array(means[1:]) - means[0])))
+
+    def mean_warnings(self, trajectory: Trajectory) -> list[str]:
+        """Return a warning with the differences between lattices, if means use a lattice."""
+        if not trajectory.alpha.size or not self._along_lattice:
+            return []
+        known, largest = self.rule.parameters, 0.0
+        last = trajectory.alpha.size - 1
+        for row in sorted({0, last // 2, last}):
+            biases = trajectory.further.get("b")
+            apart = self._lattices_apart(
+                *(trajectory.Q[row], trajectory.R[row], trajectory.T, trajectory.v[row]),
+                trajectory.teacher_weights,
+                known["student_biases"] if biases is None else biases[row],
+                known["teacher_biases"],
+            )
+            largest = max(largest, apart)
+        return [
+            "means over many fields go along a lattice: those of other lattices differ by up to "
+            f"{largest:.1e} (the largest found at the start, in the middle and at the end)"
+        ]
+
+    def noisy_error_at(self, flat: np.ndarray) -> float:
+        """Return the generalisation error at a flat state on inputs with the student's noise."""
+        state, constants = (
+            self.packing(vector).views(each)
+            for vector, each in (("state", flat), ("parameters", self.parameters))
+        )
+        variance = constants["eigenvalue"] + constants["input_noise"] ** 2
+        known = {
+            **state,
+            **constants,
+            "Q": state["student_overlap"] @ (constants["weight"] * variance),
+            "R": state["cross_overlap"] @ constants["weight"],
+        }
+        error = self.kernel.module.generalization_error
+        given = (known[name] for name in signature(error).parameters)
+        return float(
+            error(*(np.array(each, order="C") if each.ndim else float(each) for each in given))
+        )
+
+
+def _added_by_rule(flows: Sequence[Flow], states: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the rule's own arrays along runs; overlaps of velocities as covariances."""
+    fields = flows[0].packing("state").views(states)
+    further = {"b": fields["b"].copy()} if "b" in fields else {}
+    weight = np.array([flow.state.weight for flow in flows])
+    variance = weight * np.array([flow.state.eigenvalue for flow in flows])
+    scales = np.array([velocity_factor(flow.study) for flow in flows])
+    for field, values in fields.items():
+        name, families = order_name(field), families_of(field)
+        if families and name not in ("Q", "R"):
+            factors = weight if families[1] == "B" else variance
+            further[name] = np.einsum("na...l,nl->na...", values, factors)
+            # the velocity of a rule is a multiple of the one that is shown
+            velocities = families.count("U")
+            further[name] *= scales.reshape(-1, *[1] * (further[name].ndim - 1)) ** velocities
+    if flows[0].rule.rule.input_noise:
+        noisy = [
+            [math.nan if np.isnan(row[0]) else flow.noisy_error_at(row) for row in rows]
+            for flow, rows in zip(flows, states, strict=True)
+        ]
+        further["noisy_error"] = np.array(noisy)
+    return further
+
+
+def _means(
+    forces: Callable[..., float], arrays: list[np.ndarray], numbers: list[float], shift: float
+) -> np.ndarray:
+    """Return E[F x], E[F y], dv, Γ, db and the error, computed on a shifted lattice."""
+    Q, R, T = arrays[:3]
+    K, M = R.shape
+    A, B, dv, Gamma, db = (np.zeros(s) for s in ((K, K), (K, M), K, (K, K), K))
+    error = forces(*arrays, *numbers, shift, A, B, dv, Gamma, db)
+    parts = (A @ Q + B @ R.T, A @ R + B @ T, dv, Gamma, db)
+    return np.concatenate([*(part.ravel() for part in parts), [error]])
+
+
+def begun_overlaps(
+    students: np.ndarray, teachers: np.ndarray, fields: Iterable[str]
+) -> dict[str, np.ndarray]:
+    """Return the overlaps at alpha = 0 of vectors that a rule keeps besides the weights.
+
+    Averages of weights begin equal to the weights, and velocities at zero.
+
+    Args:
+        students, teachers: Overlaps of the weights with each other and with the teachers; the last
+            axis is the eigenspaces.
+        fields: Names of the fields of the rule's state.
+    """
+    overlaps = {}
+    for name in fields:
+        if name.startswith("overlap_"):
+            first, second = families_of(name)
+            like = teachers if second == "B" else students
+            overlaps[name] = np.zeros_like(like) if first == "U" else like
+    return overlaps
+
+
+def _extended(
+    packing: Packing, plain: np.ndarray
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return vectors that begin with those of plain descent, shape (n, size), with views of their
+    fields: those of plain descent, and those that the rule adds.
+    """
+    flat, count = np.zeros((len(plain), packing.size)), plain.shape[1]
+    flat[:, :count] = plain
+    views = packing.views(flat)
+    added = {name: views.pop(name) for name, at in packing.slices.items() if at.start >= count}
+    return flat, views, added
+
+
+def _fill(field: np.ndarray, values: Sequence[float | np.ndarray]) -> None:
+    """Write the values of n runs into their fields; numbers fill whole arrays."""
+    given = np.array(values)
+    field[...] = given.reshape(*given.shape, *[1] * (field.ndim - given.ndim))
 
 
 def rates_of(study: Study) -> dict[str, float]:

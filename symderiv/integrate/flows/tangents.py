@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING
 
 from symderiv.formula import activation
 from symderiv.foundation.errors import NotYetError
-from symderiv.foundation.packing import Packing
-from symderiv.integrate.flows.components import ComponentsFlow
-from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
-from symderiv.problem.rule_of import rule_of
+from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.storage.kernels import kept_module
 from symderiv.storage.study_kernel import activation_tolerance
 
@@ -94,20 +91,13 @@ def observables_tangent(flow: Flow) -> tuple[Callable[..., float], tuple[str, ..
     return kept_module(text).function("observables_tangent"), names
 
 
-def moving_packing(flow: Flow, moving: tuple[str, ...]) -> Packing:
-    """Return the packing of the directions of moving parameters in one vector."""
-    state, parameters = flow.state, flow.layout["parameters"]
-    layout = {"moving": {name: parameters[name] for name in moving}}
-    return Packing.of(layout, "moving", K=state.K, M=state.M, L=state.L)
-
-
 def _of_one_class(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
     """Return :func:`equations_asked`, whose derivative is that of the flow.
 
     Raises:
         NotYetError: The inputs have several classes.
     """
-    if isinstance(flow, ComponentsFlow):
+    if flow.data is not None:
         raise NotYetError(
             "must be of one class; for several there is no Jacobian yet", argument="inputs"
         )
@@ -120,10 +110,9 @@ def equations_asked(flow: Flow) -> tuple[str, str, LearningRule, float | None]:
     They are the same for every class of inputs.
     """
     study = flow.study
-    rule = rule_of(study).rule if study.rule_keys else PLAIN
     names = study.student_activation, study.teacher_activation
     tolerance = activation_tolerance(study.time.relative_tolerance)
-    return *names, rule, None if all(map(_is_exact, names)) else tolerance
+    return *names, flow.rule.rule, None if all(map(_is_exact, names)) else tolerance
 
 
 def _is_exact(name: str) -> bool:

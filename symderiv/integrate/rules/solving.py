@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.problem.study import Study
@@ -108,18 +111,33 @@ def flow_of(
         start: the initial state, for its input model and what a rule adds.
 
     Raises:
-        InputError: The rule uses overlaps in eigenspaces in which inputs do not vary.
+        InputError: The rule uses overlaps in eigenspaces in which inputs do not vary, or the study
+            asks for something that does not exist for inputs of several components.
     """
-    from symderiv.integrate.flows.study_flow import Flow
+    from symderiv.integrate.flows.study_flow import PLAIN_RULE, Flow
 
+    rule, data, several = (
+        PLAIN_RULE,
+        None,
+        start.data is not None and len(start.data.components) > 1,
+    )
     if study.rule_keys:
-        from symderiv.integrate.rules.phases import rule_flow
+        from symderiv.problem.rule_of import rule_of
 
-        return rule_flow(study, start, kernel, notice, checkpoint)
+        rule = rule_of(study)
+        rule = replace(rule, state={**rule.state, **start.further})
+        if rule.rule.stated and np.any(start.state.eigenvalue == 0.0):
+            raise InputError(
+                "has eigenvalues that are zero, where overlaps of weights and teachers are not "
+                "known; leave those inputs out",
+                argument="data",
+            )
+    elif several:
+        if study.time.method == "implicit" or study.time.compression == "on":
+            raise InputError(
+                "inputs of several components need explicit steps and all eigenvalues",
+                argument="time",
+            )
+        data, checkpoint = start.data, None
     chosen = kernel or solver_module(study, notice=notice)
-    if start.data is not None and len(start.data.components) > 1:
-        from symderiv.integrate.flows.components import components_flow
-
-        averaged = components_flow(study, chosen, start.state, start.data)
-        return lambda state: averaged
-    return lambda state: Flow(study, chosen, state, checkpoint)
+    return lambda state: Flow(study, chosen, state, checkpoint, rule, data)

@@ -10,7 +10,7 @@ import pytest
 import symderiv as sd
 from symderiv.checking.generated_check import check_generated
 from symderiv.compiled_code.translated_functions import TranslatedModule
-from symderiv.integrate.rules.rule_run import RuleFlow
+from symderiv.integrate.flows.study_flow import Flow
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.lowering.means import force_error
@@ -42,7 +42,7 @@ def test_the_largest_difference_between_lattices_is_said(
     begin |= {"student_weights": np.ones(1), "teacher_weights": weights}
     state = SimpleNamespace(K=1, M=teachers, **begin)
     kernel = Kernel(module, Path("made.py"), "", "erf", "erf", checked_in=False)  # type: ignore[arg-type]
-    flow = RuleFlow(study, kernel, state, None, own)  # type: ignore[arg-type]
+    flow = Flow(study, kernel, state, None, own)  # type: ignore[arg-type]
     run = SimpleNamespace(
         alpha=np.array([0.0, 1.0]),
         Q=np.full((2, 1, 1), 0.7),

@@ -7,7 +7,8 @@ import symderiv as sd
 from symderiv.foundation.errors import FormulaError
 from symderiv.foundation.packing import Packing
 from symderiv.integrate.flows.combined import mixed
-from symderiv.integrate.flows.components import inputs_of_tasks
+from symderiv.integrate.flows.components import inputs_of_tasks, with_eigenvalues
+from symderiv.integrate.flows.courses import Law
 from symderiv.problem.state import State
 from symderiv.problem.timetable import timetable
 
@@ -98,19 +99,19 @@ def test_inputs_of_a_task_are_those_of_vectors_that_stay() -> None:
     before, after = packed(rho), packed(new)
     state = State(rho, np.full(4, 0.25), before["Q_k"], before["r_k"], before["t_k"],
                   before["T"], np.ones(2), np.ones(2))  # fmt: skip
-    inputs = inputs_of_tasks(problem._study, state)[0]
     layout = {"state": {"cross_overlap": ["K", "M", "L"]}, "parameters": {
         "eigenvalue": ["L"], "teacher_overlap": ["M", "M", "L"], "T": ["M", "M"]}}  # fmt: skip
     packings = {name: Packing.of(layout, name, K=2, M=2, L=4) for name in layout}
     last = lambda array: np.moveaxis(array, 0, -1)  # noqa: E731
     flat = packings["state"].packed(cross_overlap=last(before["r_k"]))
-    found = inputs.states(flat, packings["state"])
-    np.testing.assert_allclose(found, last(after["r_k"]).ravel())
-    np.testing.assert_allclose(inputs.states(found, packings["state"], back=True), flat)
     constants = packings["parameters"].packed(
         eigenvalue=rho, teacher_overlap=last(before["t_k"]), T=before["T"]
     )
-    found = packings["parameters"].views(inputs.parameters(constants, packings["parameters"]))
+    eigenvalue = inputs_of_tasks(problem._study, state)[0]
+    law = with_eigenvalues(Law(constants), eigenvalue, rho, state.weight, [*packings.values()])
+    np.testing.assert_allclose(law.into(flat), last(after["r_k"]).ravel())
+    np.testing.assert_allclose(law.back(law.into(flat), flat), flat)
+    found = packings["parameters"].views(law.constants)
     np.testing.assert_allclose(found["teacher_overlap"], last(after["t_k"]))
     np.testing.assert_allclose(found["T"], after["T"])
 

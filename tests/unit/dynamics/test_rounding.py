@@ -7,7 +7,7 @@ import pytest
 from support.studies import toml
 
 from symderiv.integrate.flows.study_flow import Flow, shaken
-from symderiv.integrate.rules.phases import rule_flow
+from symderiv.integrate.rules.solving import flow_of
 from symderiv.problem.flat_layout import split_flat
 from symderiv.problem.initial import initial
 from symderiv.problem.study import parse_study
@@ -110,7 +110,7 @@ def test_what_is_zero_all_along_stays_zero():
 @pytest.mark.turns(6)
 def test_what_a_rule_adds_is_moved_too():
     study = study_of("linear", train_biases=True, teacher_biases=0.4)
-    flow = rule_flow(study, initial(study))(initial(study).state)
+    flow = flow_of(study, initial(study))(initial(study).state)
     run = flow.run(1e-8, 1000, None)
     moved = shaken(flow, run, 1e-6, 1)
     name = flow.packing("state").slices["b"]

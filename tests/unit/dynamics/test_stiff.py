@@ -17,7 +17,6 @@ from symderiv.foundation.packing import Packing, families_of
 from symderiv.integrate.flows import flat_run, implicit_run
 from symderiv.integrate.flows.flat_run import FlatProblem, FlatResult, StepLimits
 from symderiv.integrate.flows.study_flow import Flow
-from symderiv.integrate.rules.rule_run import RuleFlow
 from symderiv.integrate.rules.solving import flow_of, solve
 from symderiv.integrate.steppers import implicit_jacobian, implicit_work
 from symderiv.integrate.steppers.memory import IMPLICIT, STEP_UNDERFLOW
@@ -193,7 +192,7 @@ def test_a_run_stopped_in_its_implicit_part_resumes_to_the_same_numbers(tmp_path
     np.testing.assert_array_equal(resumed.student_overlap, undisturbed.student_overlap)
 
 
-def flow_for(rule: dict[str, object], L: int) -> RuleFlow | Flow:
+def flow_for(rule: dict[str, object], L: int) -> Flow:
     """Return the flow of a rule from a state in general position, with L eigenvalues."""
     last = 0.003 if {"averaging_rate", "sobolev_weight"} & set(rule) else 0.0
     inputs = Spectrum([4.0, 2.0, 1.0, 0.5, 0.1, 0.02, last][:L], dimension=84)
@@ -201,7 +200,7 @@ def flow_for(rule: dict[str, object], L: int) -> RuleFlow | Flow:
         "erf", students=2, teachers=2, learning_rate=0.4, student_std=0.5, inputs=inputs, **rule
     )
     start = initial(problem._study)
-    flow: RuleFlow | Flow = flow_of(problem._study, start)(start.state)
+    flow: Flow = flow_of(problem._study, start)(start.state)
     return flow
 
 

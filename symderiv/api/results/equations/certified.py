@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,21 +20,18 @@ from symderiv.foundation.documents.document import Node, Tabular
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.foundation.outputs import Output
 from symderiv.integrate.events.located_events import LocatedEvent, LocatedEvents
-from symderiv.integrate.flows.trajectory import PROVED, error_missed
+from symderiv.integrate.flows.trajectory import PROVED, Trajectory, error_missed
 
 if TYPE_CHECKING:
     from flint import arb
 
-    from symderiv.api.results.followed import FollowedStudy
-    from symderiv.api.results.rate_function import Start
     from symderiv.enclosures.attraction import Attraction
     from symderiv.enclosures.crossings import Crossing
     from symderiv.enclosures.proof_record import Claims
     from symderiv.enclosures.proved_run import EnclosedRun, Progress
     from symderiv.enclosures.proved_step import StateSet
-    from symderiv.enclosures.traced_flow import TracedFlow, TracedRates
+    from symderiv.enclosures.traced_flow import TracedRates
     from symderiv.integrate.events.conditions import Readable
-    from symderiv.integrate.flows.trajectory import Trajectory
     from symderiv.problem.study import Study
     from symderiv.system.system_following import FollowedSystem
     from symderiv.system.system_trajectory import SystemRun
@@ -48,8 +45,6 @@ _LOOKED_AT = 200
 _MOST_BITS_SHOWN = 120
 # A run that ends at an event is proved a little further, by at most this factor.
 _BEYOND, _FURTHER = 1e-9, 1.01
-
-_Traced = TypeVar("_Traced", bound="TracedRates")
 
 
 class Enclosure(Answer):
@@ -214,32 +209,24 @@ def radius_of(radius: float | None, digits: int | None) -> float:
     return size
 
 
-def traced_study(study: Study, initial: Start | None) -> TracedFlow:
-    """Return the equations of a study in exact numbers; refuse those that have no proof.
-
-    Raises:
-        InputError: No order parameter moves, or the rates depend on more than the state.
-        NotYetError: The equations cannot be enclosed, or there are too many order parameters.
-    """
-    from symderiv.enclosures.traced_flow import TracedFlow
-
-    flow = flow_at(study, start_of(study, initial), changing="training.schedule")
-    return _provable(TracedFlow.of(flow, formulas_of(study, flow)))
-
-
 def traced_system(followed: FollowedSystem) -> TracedSystem:
-    """Return the equations of a system in exact numbers; refuse those that have no proof.
+    """Return the equations of a system in exact numbers.
 
     Raises:
-        InputError: No order parameter moves.
-        NotYetError: The equations cannot be enclosed, or there are too many order parameters.
+        NotYetError: The equations cannot be enclosed.
     """
     from symderiv.system.traced_system import TracedSystem
 
-    return _provable(TracedSystem.of(followed.run_at({})))
+    return TracedSystem.of(followed.run_at({}))
 
 
-def _provable(traced: _Traced) -> _Traced:
+def provable(traced: TracedRates) -> TracedRates:
+    """Return equations in exact numbers; refuse those that have no proof.
+
+    Raises:
+        InputError: No order parameter moves.
+        NotYetError: There are too many order parameters.
+    """
     if not traced.moving:
         raise InputError("has nothing to prove: no order parameter moves", argument="certify")
     if len(traced.names) > _MOST_ORDER_PARAMETERS:
@@ -251,27 +238,22 @@ def _provable(traced: _Traced) -> _Traced:
     return traced
 
 
-def enclosed_trajectory(
-    run: Trajectory,
-    traced: TracedFlow,
-    followed: FollowedStudy,
-    radius: float,
-    progress: Progress | None,
-) -> Trajectory:
-    """Return a run with its proved enclosure at its times; see :meth:`symderiv.Problem.solve`.
+def enclosed_run(
+    run: Any, traced: TracedRates, readable: Readable, radius: float, progress: Progress | None
+) -> Any:
+    """Return a run of a study or of a system with its proved enclosure at its times.
 
-    Args:
-        run: The run in doubles.
-        traced: The equations in exact numbers.
-        followed: The study with its start, which names the observables.
-        radius: The largest radius of the balls.
-        progress: Called with the time reached.
-
-    Raises:
-        ToleranceError: The radius was not reached.
+    See :func:`_enclosure`.
     """
-    enclosure = enclosed_run(run, traced, followed.readable, radius, progress)
-    bound, asked = enclosure.relative_difference, run.relative_tolerance
+    enclosure = _enclosure(run, traced, readable, radius, progress)
+    pairs = zip(run.events, enclosure.events, strict=True)
+    events = LocatedEvents(_proved(*each) for each in pairs)
+    attributes = {**run.attributes, **({"events": events.to_text()} if events else {})}
+    found: dict[str, Any] = {"enclosure": enclosure, "attributes": attributes}
+    bound = enclosure.relative_difference
+    if not isinstance(run, Trajectory):
+        return replace(run, **found, error=bound, error_method=PROVED)
+    asked = run.relative_tolerance
     # what was estimated before is known now
     warnings = tuple(each for each in run.warnings if each != run.failure())
     if bound > asked:
@@ -280,8 +262,7 @@ def enclosed_trajectory(
         warnings += (f"{missed}; {radii}, and ask for smaller ones if these are the limit",)
     return replace(
         run,
-        enclosure=enclosure,
-        attributes={**run.attributes, **_events_of(run, enclosure)},
+        **found,
         tolerance_reached=bound,
         tolerance_method=PROVED,
         tolerance_kept=bound <= asked,
@@ -289,26 +270,7 @@ def enclosed_trajectory(
     )
 
 
-def enclosed_system_run(
-    run: SystemRun,
-    traced: TracedSystem,
-    followed: FollowedSystem,
-    radius: float,
-    progress: Progress | None,
-) -> SystemRun:
-    """Return a run of a system with its proved enclosure; see :meth:`symderiv.System.solve`.
-
-    Raises:
-        ToleranceError: The radius was not reached.
-    """
-    enclosure = enclosed_run(run, traced, followed.readable, radius, progress)
-    attributes = {**run.attributes, **_events_of(run, enclosure)}
-    error = enclosure.relative_difference
-    proved = replace(run, enclosure=enclosure, attributes=attributes)
-    return replace(proved, error=error, error_method=PROVED)
-
-
-def enclosed_run(
+def _enclosure(
     run: Trajectory | SystemRun,
     traced: TracedRates,
     readable: Readable,
@@ -352,13 +314,6 @@ def enclosed_run(
     )
     record, claims = _record(run, traced, proved, gaps)
     return Enclosure(record, record_of(proved, traced.start, traced.names, claims))
-
-
-def _events_of(run: Trajectory | SystemRun, enclosure: Enclosure) -> dict[str, str]:
-    """Return the attribute of a proved run's file that holds its events, if it has any."""
-    pairs = zip(run.events, enclosure.events, strict=True)
-    events = LocatedEvents(_proved(*each) for each in pairs)
-    return {"events": events.to_text()} if events else {}
 
 
 def coq_source(study: Study) -> str:

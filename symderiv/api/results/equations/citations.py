@@ -134,7 +134,8 @@ def citation_of_claims(chosen: Iterable[tuple[str, str | None]]) -> Citation:
             raise InputError(f"{name} has no claim on {equation}", argument="equation")
         asked |= {(name, claim.name): (home, claim) for claim in claims_meant}
     sources: dict[str, tuple[str, str, list[str]]] = {}
-    for home, claim, why in [*_told(asked.values()), *_used(asked)]:
+    told = ((home, claim, "claims on") for home, claim in asked.values())
+    for home, claim, why in [*told, *_used(asked)]:
         key, entry = _source(home, claim)
         sources.setdefault(key, (why, entry, []))[2].append(claim.name)
     return _citation(
@@ -169,10 +170,6 @@ def _named(claims: Iterable[str]) -> str:
     names = list(claims)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
-
-
-def _told(claims: Iterable[tuple[Paper, Claim]]) -> Iterator[tuple[Paper, Claim, str]]:
-    return ((home, claim, "claims on") for home, claim in claims)
 
 
 def _used(claims: Mapping[tuple[str, str], Any]) -> Iterator[tuple[Paper, Claim, str]]:

@@ -85,6 +85,7 @@ def export_of(
     output: str | PathLike[str] | None = None,
     *,
     tolerance: float | None = None,
+    coq: Callable[[Study], str] | None = None,
     force: bool = False,
     inputs: Iterable[Path] = (),
     **fragment: Any,
@@ -96,6 +97,7 @@ def export_of(
         to: one of :data:`symderiv.foundation.languages.LANGUAGES`.
         output: the file; None writes nothing.
         tolerance: bound on the error of an activation without closed means; None for 1e-8.
+        coq: a function that returns another Coq file than that of bounds, about a fixed point.
         force: replace a file that symderiv did not write.
         inputs: files that must not be replaced.
         fragment: options for LaTeX only, see
@@ -105,6 +107,8 @@ def export_of(
         InputError: the language is not known, or the file must not be replaced.
         NotYetError: the equations of the study cannot be exported; with the name of the key.
     """
+    if coq is not None and to != "coq":
+        raise InputError("is allowed for the language coq only; remove it", argument="fixed_point")
     check_one_of("to", to, LANGUAGES)
     language = LANGUAGES[to]
     from symderiv_codegen import PrinterError
@@ -123,7 +127,7 @@ def export_of(
     if to == "coq":
         from symderiv.api.results.equations.certified import coq_source
 
-        return written_source(to, coq_source(study), target)
+        return written_source(to, (coq or coq_source)(study), target)
     with naming_arguments():
         stated = _stated(study)
         example = example_of(study, kept_vectors(*stated, tolerance))
@@ -203,8 +207,8 @@ def example_of(study: Study, vectors: Sequence[Vector]) -> Example:
 
 def _of_rule(study: Study, names: Sequence[str], plain: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of plain descent and of the learning rule, by name of field."""
-    from symderiv.integrate.rules.phases import equivalent_factors
-    from symderiv.integrate.rules.rule_run import begun_overlaps
+    from symderiv.integrate.flows.equivalent_numbers import equivalent_factors
+    from symderiv.integrate.flows.study_flow import begun_overlaps
     from symderiv.learning.derivation.rule_equations import equations_of
     from symderiv.problem.rule_of import rule_of
 

@@ -63,19 +63,10 @@ def plateau_of(
 
 def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
     """Return the late learning of a study; an exponent is fitted for power-law inputs."""
-    from symderiv.inputs import power_law
-
     _require_alike(study, noisy=True)
-    data = study.data
+    data, spectrum = study.data, spectrum_of(study)
     full = study.training.order == "full"
-    law = isinstance(data, PowerLaw) and data.exponent > 0
-
-    def spectrum(L: int) -> tuple[np.ndarray, np.ndarray]:
-        if law and isinstance(data, PowerLaw):
-            component = power_law(L, data.exponent).single()
-            return component.eigenvalue, component.weight
-        return spectrum_of(study)
-
+    exponent = data.exponent if isinstance(data, PowerLaw) and data.exponent > 0 else None
     setting = LateSetting(
         study.K,
         _activation(study),
@@ -88,9 +79,8 @@ def late_of(study: Study, alpha: Any, T1: Any, D1: Any) -> LateLearning:
     )
     return late_learning(
         setting,
+        (int(spectrum[0].size), exponent),
         spectrum,
-        int(spectrum_of(study)[0].size),
-        data.exponent if law and isinstance(data, PowerLaw) else None,
         student_std=study.initial.student_std,
         alpha=alpha,
     )

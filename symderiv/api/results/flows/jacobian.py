@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +11,13 @@ import numpy as np
 from symderiv.api.arguments.numbers import check_digits
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer, Rows
-from symderiv.api.results.rate_function import RateFunction, flow_at, slope_at
+from symderiv.api.results.rate_function import flow_at, state_names
 from symderiv.foundation.documents.document import Node, Summary, Tabular
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing
 from symderiv.foundation.showing import Shown
-from symderiv.integrate.flows.tangents import moving_packing, tangent_function, tangent_program_of
+from symderiv.integrate.flows.courses import Goal
+from symderiv.integrate.flows.sensitivities import VariedFlow, VariedRun
 
 if TYPE_CHECKING:
     import mpmath
@@ -128,21 +128,21 @@ def _mode_text(mode: dict[str, Any]) -> str:
     return ", ".join(parts) + (f" and {left} more" if left > 0 else "")
 
 
-def linearised_at(point: JacobianPoint) -> Linearisation:
-    """Return the eigenvalues and modes at a point."""
-    product, nothing = point.in_doubles(), np.zeros(0)
-    places, matrix = _columns(point, lambda direction: product(direction, nothing))
-    names = [point.names[place] for place in places]
+def linearised_at(run: VariedRun, names: Sequence[str]) -> Linearisation:
+    """Return the eigenvalues and modes at the initial state of a run, whose entries have names."""
+    along, begin = run.tangent(), run.course.begin
+    places, matrix = _columns(run, partial(along, begin))
+    shown = [names[place] for place in places]
     values, vectors = np.linalg.eig(matrix)
     order = np.lexsort((-values.imag, -values.real))
-    modes = [_mode(vectors[:, place], names) for place in order]
+    modes = [_mode(vectors[:, place], shown) for place in order]
     return Linearisation(
         {
-            "names": names,
+            "names": shown,
             "eigenvalues": [[float(v.real), float(v.imag)] for v in values[order]],
             "modes": modes,
             "unstable": int(np.sum(values.real > _NEUTRAL * np.max(np.abs(values)))),
-            "largest_rate": float(np.max(np.abs(point.rates[places]))),
+            "largest_rate": float(np.max(np.abs(_rates(run)[places]))),
             "warnings": [],
         }
     )
@@ -162,29 +162,38 @@ def _mode(vector: np.ndarray[Any, Any], names: list[str]) -> dict[str, Any]:
     }
 
 
-def jacobian_at(point: JacobianPoint, digits: int) -> Jacobian:
-    """Return the derivatives at a point, with this number of digits."""
+def jacobian_at(run: VariedRun, names: Sequence[str], digits: int) -> Jacobian:
+    """Return the derivatives at the initial state of a run, whose entries have names."""
     check_digits(digits)
-    along = point.in_doubles() if digits <= _DOUBLE else point.with_digits(digits)
-    still = np.zeros(point.moving.size)
-    places, columns = _columns(point, lambda direction: along(direction, still))
+    shapes = run.course.constants.shapes.items()
+    # full_order switches terms of order η² on or off; it is no number to differentiate by
+    moving = Packing({name: shape for name, shape in shapes if name != "full_order"})
+    along: Along = (
+        partial(run.tangent(tuple(moving.shapes)), run.course.begin)
+        if digits <= _DOUBLE
+        else _with_digits(run, moving, digits)
+    )
+    still = np.zeros(moving.size)
+    places, columns = _columns(run, lambda direction: along(direction, still))
     derivatives = {
         name: np.empty((len(places), *shape), columns.dtype)
-        for name, shape in point.moving.shapes.items()
+        for name, shape in moving.shapes.items()
     }
-    for name, index, direction in point.moving.directions():
+    for name, index, direction in moving.directions():
         entries: tuple[Any, ...] = (slice(None), *index)
-        derivatives[name][entries] = along(np.zeros(point.begin.size), direction)[places]
-    return Jacobian(
-        columns, tuple(point.names[n] for n in places), derivatives, point.rates[places]
-    )
+        derivatives[name][entries] = along(np.zeros(run.course.begin.size), direction)[places]
+    return Jacobian(columns, tuple(names[n] for n in places), derivatives, _rates(run)[places])
+
+
+def _rates(run: VariedRun) -> np.ndarray:
+    return run.course.slope(0.0, run.course.begin, run.functions(None)[0])
 
 
 def _columns(
-    point: JacobianPoint, product: Callable[[np.ndarray], np.ndarray]
+    run: VariedRun, product: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[list[int], np.ndarray]:
     """Return the places of the order parameters, and the derivatives of their rates by each."""
-    coordinates = list(point.state.coordinates())
+    coordinates = list(run.course.state.coordinates())
     places = [place for place, _ in coordinates]
     return places, np.stack([product(direction)[places] for _, direction in coordinates], axis=1)
 
@@ -193,147 +202,72 @@ Along = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """A function from directions of state and parameters to the derivatives of the rates along them."""
 
 
-@dataclass(frozen=True)
-class JacobianPoint:
-    """A state at which a right-hand side is differentiated, with its programs.
+def _with_digits(run: VariedRun, moving: Packing, digits: int) -> Along:
+    """Return the derivatives along directions as a function with many digits.
 
-    Attributes:
-        begin, constants: The flat state and parameters.
-        rates: The rates at the state.
-        names: The names of the state's entries.
-        sizes: The sizes as compiled code takes them, and by name.
-        state, moving: The packings of the state, and of directions of parameters.
-        program, compiled: Functions that make the tangent program, and its compiled function on
-            vectors.
+    State and parameters are doubles.
     """
+    import mpmath
+    from symderiv_codegen import PrinterError
 
-    begin: np.ndarray
-    constants: np.ndarray
-    rates: np.ndarray
-    names: Sequence[str]
-    sizes: tuple[np.ndarray, Mapping[str, int]]
-    state: Packing
-    moving: Packing
-    program: Callable[[], Program]
-    compiled: Callable[[], Callable[..., None]]
+    from symderiv.lowering.programs.precise_module import precise_module
 
-    def in_doubles(self) -> Along:
-        """Return the derivatives along directions as a function in doubles."""
-        evaluated = self.compiled()
-        size = self.begin.size + self.constants.size
-        given = np.concatenate([self.begin, self.constants, np.zeros(self.moving.size)])
+    program, course = run.tangent_program(tuple(moving.shapes)), run.course
+    try:
+        module = precise_module(program)
+    except PrinterError as error:
+        raise NotYetError(f"can be at most 15 here: {error}", argument="digits") from error
+    mp = mpmath.MPContext()
+    mp.dps = digits + 10
+    procedure = program.procedure(program.right_hand_side)
+    assert procedure is not None
+    evaluated = getattr(module, procedure.name)
+    own = (course.state,), (course.state, course.constants, moving)
+    directions, others = (
+        Packing(dict(zip(names, (s for each in parts for s in each.shapes.values()), strict=True)))
+        for names, parts in zip(_field_names(program), own, strict=True)
+    )
+    held = course.held(np.zeros(1))[0]
 
-        def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
-            given[size:] = change
-            slopes = np.empty_like(direction)
-            evaluated(0.0, direction, self.sizes[0], given, slopes)
-            return slopes
+    def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
+        given = {"alpha": np.zeros(()), **directions.views(direction)}
+        given |= others.views(np.concatenate([course.begin, held, change]))
+        inputs = [_numbers(mp, given[array.name]) for array in procedure.inputs]
+        outputs = [_numbers(mp, np.zeros(shape)) for shape in directions.shapes.values()]
+        evaluated(mp, *inputs, *outputs)
+        flat = (x for each in outputs for x in np.array(each, dtype=object).ravel())
+        return np.array(list(flat), dtype=object)
 
-        return along
-
-    def with_digits(self, digits: int) -> Along:
-        """Return the derivatives along directions as a function with many digits.
-
-        State and parameters are doubles.
-        """
-        import mpmath
-        from symderiv_codegen import PrinterError
-
-        from symderiv.lowering.programs.precise_module import precise_module
-
-        program = self.program()
-        try:
-            module = precise_module(program)
-        except PrinterError as error:
-            raise NotYetError(f"can be at most 15 here: {error}", argument="digits") from error
-        mp = mpmath.MPContext()
-        mp.dps = digits + 10
-        procedure = program.procedure(program.right_hand_side)
-        assert procedure is not None
-        evaluated = getattr(module, procedure.name)
-        layout = {each.name: {f.name: f.shape for f in each.fields} for each in program.vectors}
-        directions, others = (
-            Packing.of(layout, each.name, **self.sizes[1]) for each in program.vectors
-        )
-
-        def along(direction: np.ndarray, change: np.ndarray) -> np.ndarray:
-            given = {"alpha": np.zeros(()), **directions.views(direction)}
-            given |= others.views(np.concatenate([self.begin, self.constants, change]))
-            inputs = [_numbers(mp, given[array.name]) for array in procedure.inputs]
-            outputs = [_numbers(mp, np.zeros(shape)) for shape in directions.shapes.values()]
-            evaluated(mp, *inputs, *outputs)
-            flat = (x for each in outputs for x in np.array(each, dtype=object).ravel())
-            return np.array(list(flat), dtype=object)
-
-        return along
+    return along
 
 
-def point_of_study(
-    study: Study, state: Start | None, *, by_parameters: bool = False
-) -> JacobianPoint:
-    """Return a study's state to be differentiated; see :meth:`symderiv.Problem.jacobian`."""
+def _field_names(program: Program) -> list[list[str]]:
+    return [[field.name for field in each.fields] for each in program.vectors]
+
+
+def study_point(study: Study, state: Start | None) -> tuple[VariedRun, tuple[str, ...]]:
+    """Return a run of a study from a state, and the names of the state's entries.
+
+    See :meth:`symderiv.Problem.jacobian`.
+    """
     flow = flow_at(study, start_of(study, state, "state"))
-    # full_order switches terms of order η² on or off; it is no number to differentiate by
-    names = (name for name in flow.layout["parameters"] if name != "full_order")
-    moving = tuple(names) if by_parameters else ()
-    named = {"K": flow.state.K, "M": flow.state.M, "L": flow.state.L}
-    return JacobianPoint(
-        flow.begin,
-        flow.parameters,
-        slope_at(flow)(flow.begin),
-        RateFunction(study).names,
-        (flow.sizes, named),
-        Packing.of(flow.layout, "state", **named),
-        moving_packing(flow, moving),
-        partial(tangent_program_of, flow, moving),
-        partial(tangent_function, flow, moving),
-    )
+    return VariedFlow(flow, {}), state_names(flow)
 
 
-def system_slopes(solver: Solver, constants: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the function from states and constants to derivatives of all rates, (n, n).
+def system_point(
+    solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> tuple[VariedRun, list[str]]:
+    """Return a run of a system from a state, and the names of the state's entries.
 
-    Raises:
-        NotYetError: A mean is an integral.
+    See :meth:`symderiv.System.jacobian`.
     """
-    evaluated = solver.tangent(())
-    size = solver.layout.packing("state").size
+    from symderiv.system.point_run import PointRun
+    from symderiv.system.system_following import VariedSystemRun
+    from symderiv.system.varied_system import VariedSystem
 
-    def slopes(state: np.ndarray) -> np.ndarray:
-        given, transposed = np.concatenate([state, constants]), np.empty((size, size))
-        for direction, row in zip(np.eye(size), transposed, strict=True):
-            evaluated(0.0, direction, solver.layout.sizes, given, row)
-        return transposed.T
-
-    return slopes
-
-
-def point_of_system(
-    solver: Solver,
-    state: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-    *,
-    by_parameters: bool = False,
-) -> JacobianPoint:
-    """Return a system's state to be differentiated; see :meth:`symderiv.System.jacobian`."""
-    layout = solver.layout
-    begin, constants = layout.packed(state, parameters)
-    constants = layout.at_time(constants, 0.0, parameters)
-    rates = np.empty_like(begin)
-    solver.right_hand_side(0.0, begin, layout.sizes, constants, rates)
-    packing, fixed = layout.packing("state"), layout.packing("parameters")
-    moving = tuple(fixed.shapes) if by_parameters else ()
-    return JacobianPoint(
-        begin,
-        constants,
-        rates,
-        entry_names(layout, layout.names),
-        (layout.sizes, {"L": layout.classes, "I": 1}),
-        packing,
-        Packing({name: fixed.shapes[name] for name in moving}),
-        partial(solver.tangent_program, moving),
-        partial(solver.tangent, moving),
-    )
+    point = VariedSystem(solver, state, parameters).point({})
+    run = VariedSystemRun(PointRun(point, Goal(np.zeros(1))), {}, ())
+    return run, entry_names(solver.layout, solver.layout.names)
 
 
 def entry_names(layout: Layout, shown: Iterable[str]) -> list[str]:

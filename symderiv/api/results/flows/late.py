@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _MOMENTS = {"T": "T1", "D": "D1"}
 _CURVE_POINTS = 200
 _SHOWN_RATES = 4
+
+
+Spectrum = tuple[np.ndarray, np.ndarray]
+"""Eigenvalues of inputs, and their multiplicities over N."""
 
 
 class LateLearning(DrawnAnswer):
@@ -96,18 +100,11 @@ def late(
     >>> sd.late(units=2, distinct_eigenvalues=8, exponent=1, learning_rate=0.1).stable
     True
     """
-    from symderiv.inputs import power_law
-
     if not (math.isfinite(exponent) and exponent > 0):
         raise InputError(f"{exponent:g} is not positive", argument="exponent")
-
-    def spectrum(L: int) -> tuple[np.ndarray, np.ndarray]:
-        component = power_law(L, exponent).single()
-        return component.eigenvalue, component.weight
-
     setting = LateSetting(units, activation, learning_rate, full, T1, D1, label_noise)
     return late_learning(
-        setting, spectrum, distinct_eigenvalues, exponent, student_std=student_std, alpha=alpha
+        setting, (distinct_eigenvalues, exponent), student_std=student_std, alpha=alpha
     )
 
 
@@ -125,19 +122,23 @@ class LateSetting(NamedTuple):
 
 def late_learning(
     setting: LateSetting,
-    spectrum: Callable[[int], tuple[np.ndarray, np.ndarray]],
-    L: int,
-    exponent: float | None,
+    law: tuple[int, float | None],
+    spectrum: Spectrum | None = None,
     *,
     student_std: float,
     alpha: float | Iterable[float] | None,
 ) -> LateLearning:
-    """Return :func:`late` for any spectrum, which ``spectrum`` returns for each L.
+    """Return :func:`late` for any inputs.
 
-    Without ``exponent`` no power law is fitted.
+    Args:
+        setting: the problem.
+        law: the number of eigenvalues and the exponent of a power law; None if they follow none.
+        spectrum: eigenvalues and weights that follow no power law.
+        student_std, alpha: see :func:`late`.
     """
     from symderiv.analysis.low_rank import check_count
 
+    L, exponent = law
     check_count(L)
 
     from symderiv.analysis.late.late_dynamics import LateDynamics
@@ -154,15 +155,10 @@ def late_learning(
     )
 
     def theory(size: int) -> LateDynamics:
-        return LateDynamics(
-            chosen.text,
-            setting.units,
-            *spectrum(size),
-            setting.learning_rate,
-            order,
-            teachers,
-            setting.label_noise,
-        )
+        inputs = spectrum if exponent is None else _power_law(size, exponent)
+        assert inputs is not None
+        units, rate = setting.units, setting.learning_rate
+        return LateDynamics(chosen.text, units, *inputs, rate, order, teachers, setting.label_noise)
 
     try:
         learning = theory(L)
@@ -180,6 +176,13 @@ def late_learning(
     return LateLearning(
         record, _shown(record, learning), partial(_curves, learning, values, student_std)
     )
+
+
+def _power_law(L: int, exponent: float) -> Spectrum:
+    from symderiv.inputs import power_law
+
+    component = power_law(L, exponent).single()
+    return component.eigenvalue, component.weight
 
 
 def _moment(name: str, given: Any) -> Fraction:

@@ -17,7 +17,6 @@ from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.rate_function import flow_at, formulas_of
 from symderiv.compiled_code.machine_code import MachineCode
 from symderiv.foundation.errors import InputError, NotYetError
-from symderiv.integrate.flows.components import ComponentsFlow
 
 if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
@@ -46,7 +45,7 @@ class StationaryFlow:
             InputError: the rates depend on more than the state, or on several classes of inputs.
         """
         own = flow_at(study, start_of(study, initial))
-        if isinstance(own, ComponentsFlow):
+        if own.data is not None:
             raise InputError("must be inputs of one class here", argument="inputs")
         return cls(study, initial, own, unit_flow_of(own, study.training.learning_rate))
 

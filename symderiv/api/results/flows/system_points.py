@@ -25,7 +25,6 @@ from symderiv.api.results.flows.fixed_point_answer import (
     if_closed,
     proved,
 )
-from symderiv.api.results.flows.jacobian import system_slopes
 from symderiv.foundation.errors import InputError, NotYetError
 from symderiv.integrate.flows.courses import Goal
 from symderiv.precision.balls.eigenvalues import doubles_of
@@ -168,11 +167,19 @@ def _observed(flow: SystemFlow, values: np.ndarray, constants: np.ndarray) -> di
 def _jacobian_of(flow: SystemFlow) -> tuple[Callable[[np.ndarray], np.ndarray], str]:
     """Return the function of the rates' derivatives, and where it comes from."""
     try:
-        slopes = system_slopes(flow.solver, flow.constants)
+        tangent = flow.solver.tangent(())
     except NotYetError:
         return (lambda values: differences(flow.slope, values, _STEP)), "differences"
-    inside = np.ix_(flow.place, flow.place)
-    return (lambda values: slopes(flow.state(values))[inside] / flow.unit), "generated"
+
+    def slopes(values: np.ndarray) -> np.ndarray:
+        given = np.concatenate([flow.state(values), flow.constants])
+        directions = np.eye(flow.begin.size)[flow.place]
+        transposed = np.empty_like(directions)
+        for direction, row in zip(directions, transposed, strict=True):
+            tangent(0.0, direction, flow.solver.layout.sizes, given, row)
+        return transposed[:, flow.place].T / flow.unit
+
+    return slopes, "generated"
 
 
 def _traced(

@@ -72,15 +72,11 @@ class Fluctuating(ABC):
     @cached_property
     def motion(self) -> GaussianMotion:
         """The flow with the noise of its steps."""
-        course, rhs = self.varied.course, self.varied.functions(None)[0]
-        reading, rule, begin = self.reading, PointRule(self.reading), course.begin
-        rows, size = self.held(StepVariation(reading, self.cases(begin)[0][1]))
-
-        def rates(state: np.ndarray) -> np.ndarray:
-            return course.slope(0.0, np.ascontiguousarray(state), rhs)
+        rule, begin, rates = PointRule(self.reading), self.varied.course.begin, self.rates
+        rows, size = self.held(StepVariation(self.reading, self.cases(begin)[0][1]))
 
         def noise(state: np.ndarray, coarse: bool) -> StepMoments:
-            cases = [(p, StepVariation(reading, own)) for p, own in self.cases(state)]
+            cases = [(p, StepVariation(self.reading, own)) for p, own in self.cases(state)]
             moments = rule.moments(cases, coarse)
             return StepMoments(
                 moments.mean[rows] * size,
@@ -89,25 +85,17 @@ class Fluctuating(ABC):
             )
 
         check_means(noise(begin, False), rates(begin)[self.places])
-        return GaussianMotion(begin, rates, self.product(rates), noise, self.places, self.spread)
+        return GaussianMotion(begin, rates, self.product(), noise, self.places, self.spread)
 
-    def product(
-        self, rates: Callable[[np.ndarray], np.ndarray]
-    ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-        """Return the function of the Jacobian times a direction.
+    @cached_property
+    def rates(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The function from a flat state to its rates."""
+        course, rhs = self.varied.course, self.varied.functions(None)[0]
+        return lambda state: course.slope(0.0, np.ascontiguousarray(state), rhs)
 
-        Args:
-            rates: A function from a flat state to its rates, for differences.
-        """
-        del rates
-        course, evaluated = self.varied.course, self.varied.functions(())[1]
-
-        def product(state: np.ndarray, direction: np.ndarray) -> np.ndarray:
-            given, changes = np.concatenate([state, course.flat]), np.empty_like(state)
-            evaluated(0.0, np.ascontiguousarray(direction), course.sizes, given, changes)
-            return changes
-
-        return product
+    def product(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Return the function of the Jacobian times a direction."""
+        return self.varied.tangent()
 
     @property
     @abstractmethod

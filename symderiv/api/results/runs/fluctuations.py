@@ -196,13 +196,9 @@ class EventTimes(Answer):
     _title = "Time of an event"
 
     @property
-    def _times(self) -> np.ndarray:
-        return np.array([np.inf if t is None else t for t in self._record["times"]])
-
-    @property
     def times(self) -> np.ndarray:
         """Points of the law, ascending, shape (S,)."""
-        return self._times
+        return np.array([np.inf if t is None else t for t in self._record["times"]])
 
     def quantile(self, share: float) -> float:
         """Return the time before which a share of the runs meets the condition.
@@ -215,7 +211,7 @@ class EventTimes(Answer):
         """
         if not 0.0 <= share <= 1.0:
             raise InputError(f"{share} is not between 0 and 1", argument="share")
-        return float(np.quantile(self._times, share, method="inverted_cdf"))
+        return float(np.quantile(self.times, share, method="inverted_cdf"))
 
     def distribution(self, alpha: Any) -> np.ndarray:
         """Return the share of runs that have met the condition by some times.
@@ -223,7 +219,7 @@ class EventTimes(Answer):
         Args:
             alpha: times, of any shape.
         """
-        times = self._times
+        times = self.times
         counts = np.searchsorted(times, np.asarray(alpha, dtype=float), side="right")
         return np.asarray(counts / times.size)
 
@@ -238,7 +234,7 @@ class EventTimes(Answer):
         """
         from scipy.stats import gaussian_kde
 
-        times = self._times
+        times = self.times
         known = times[np.isfinite(times)]
         if known.size < 2 or np.ptp(known) == 0.0:
             raise InputError(
@@ -259,7 +255,7 @@ class EventTimes(Answer):
             The axes.
         """
         place = "analysis_plots.run_plots.time_axes"
-        return drawn(place, self._record["event"], self._times, ax)
+        return drawn(place, self._record["event"], self.times, ax)
 
     def _rows(self) -> Rows:
         record = self._record

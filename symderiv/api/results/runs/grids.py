@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
+    import numpy as np
+
     from symderiv.api.results.runs.mapped import Quantity
-    from symderiv.foundation.progress import Progress
+    from symderiv.enclosures.traced_flow import TracedRates
+    from symderiv.foundation.progress import Progress, Tell
     from symderiv.integrate.events.asked import Event
+    from symderiv.integrate.flows.event_times import Followed
     from symderiv.problem.study import Study
     from symderiv.storage.checkpoint import Checkpoint
     from symderiv.sweeps.study_map import StudyMap
@@ -58,14 +62,41 @@ class RunAsked:
     radius: float | None = None
     digits: int | None = None
 
-    def target(self) -> Output | None:
-        """Return the file for the proof, if there is to be one.
+    def run(
+        self,
+        followed: Followed,
+        run_at: Callable[[np.ndarray | None], Any],
+        traced: Callable[[], TracedRates],
+        update: Tell,
+    ) -> Any:
+        """Return a run with all that is asked for, and write the proof if there is a file for it.
+
+        Args:
+            followed: The study or the system.
+            run_at: See :meth:`symderiv.integrate.flows.event_times.Followed.solved`.
+            traced: A function that returns the equations in exact numbers.
+            update: A function that reports the progress of the proof.
 
         Raises:
-            InputError: It cannot be written.
+            InputError: A request is not acceptable.
+            NotYetError: A proof is asked for, but the equations cannot be enclosed.
         """
-        certify = self.certify
-        return None if certify is None or isinstance(certify, bool) else as_output(certify, "json")
+        from symderiv.api.results.equations.certified import enclosed_run, provable, radius_of
+        from symderiv.integrate.flows.event_times import RunWanted
+
+        certify, target = self.certify, None
+        if certify is not None and not isinstance(certify, bool):
+            target = as_output(certify, "json")
+        wanted = RunWanted.of(self.sensitivities, self.events, self.until)
+        radius = radius_of(self.radius, self.digits)
+        # equations without a proof are refused before they are compiled and solved
+        equations = provable(traced()) if certify else None
+        run = followed.solved(wanted, run_at)
+        if equations is not None:
+            run = enclosed_run(run, equations, followed.readable, radius, update)
+        if target is not None:
+            run.enclosure.save(target)
+        return run
 
 
 @dataclass(frozen=True)

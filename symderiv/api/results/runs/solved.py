@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symderiv.api.arguments.argument_names import timed
 from symderiv.api.arguments.starts import start_of
-from symderiv.api.results.equations.certified import (
-    enclosed_trajectory,
-    radius_of,
-    traced_study,
-)
 from symderiv.api.results.followed import FollowedStudy
 from symderiv.foundation.errors import InputError, check_whole
 from symderiv.integrate.events.asked import PLATEAU, Event
-from symderiv.integrate.flows.event_times import RunWanted
 from symderiv.integrate.rules.solving import solve
-from symderiv.keys.study_tables import MOST_POINTS, Time
+from symderiv.keys.study_tables import MOST_POINTS
 
 if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
@@ -42,33 +37,16 @@ def solved(
         InputError: A request is not acceptable.
         NotYetError: A proof is asked for, but the equations cannot be enclosed.
     """
-    wanted = RunWanted.of(asked.sensitivities, asked.events, asked.until)
-    radius = radius_of(asked.radius, asked.digits)
     ended = study
 
     def run_at(times: np.ndarray | None) -> Trajectory:
         nonlocal ended
-        ended = study if times is None else _at(study, times)
+        ended = study if times is None else timed(study, {"alpha": times})
         return _integrated(ended, initial, update, notice, checkpoint)
 
     followed = FollowedStudy(study, initial)
-    # equations without a proof are refused before they are solved
-    traced = traced_study(study, initial) if asked.certify else None
-    run: Trajectory = followed.solved(wanted, run_at)
-    if traced is not None:
-        run = enclosed_trajectory(run, traced, followed, radius, update)
+    run: Trajectory = asked.run(followed, run_at, followed.traced, update)
     return run, ended
-
-
-def _at(study: Study, times: np.ndarray) -> Study:
-    """Return the study with other times."""
-    grid = set(Time.RECORDS["values"].instead_of)
-    others = {
-        key: value
-        for key, value in study.time.model_dump(exclude_unset=True).items()
-        if key not in grid
-    }
-    return study.changed({"time": {**others, "values": times.tolist()}})
 
 
 def _integrated(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -66,13 +66,11 @@ class SystemFluctuations(Fluctuating):
     def varied(self) -> VariedSystemRun:
         return VariedSystemRun(PointRun(self.point, Goal(np.zeros(1))), {}, self.averages)
 
-    def product(
-        self, rates: Callable[[np.ndarray], np.ndarray]
-    ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    def product(self) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         try:
-            return super().product(rates)
+            return super().product()
         except NotYetError:
-            return lambda state, direction: _difference(rates, state, direction)
+            return partial(_difference, self.rates)
 
     def changes(self, flat: np.ndarray, direction: np.ndarray) -> Observed:
         try:
