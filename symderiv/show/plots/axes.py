@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from symderiv.foundation.errors import InputError
-from symderiv.show.plots.plots import MARKERS, colour, drawn_mean
+from symderiv.show.plots.plots import ALPHA, MARKERS, colour, drawn_mean
 from symderiv.storage.curve_results import ERROR, CurveResult
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def draw_curves(
                 drawn_mean(axes, at[good], values[good], error[good], shade, marker, title, xscale)
     if any(np.any(each.times() > 0) for each in results):
         axes.set_xscale(xscale)
-    axes.set_xlabel(r"$\alpha$  (examples per input dimension)")
+    axes.set_xlabel(ALPHA)
     axes.set_ylabel(", ".join(map(_quantity, names)) if len(names) < 4 else "")
     _explain(axes, entries if several else {}, results, titles)
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 # Colours that differ in print and for colour-blind readers (Okabe and Ito, darkened yellow).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#7B3294", "#A6761D", "#56B4E9", "#333333")
 MARKERS = "osD^vPX"
+ALPHA = r"$\alpha$  (examples per input dimension)"
+"""The label of the axis of times."""
 _LIGHTEST = 0.85
 
 _STYLE: Any = {
@@ -124,7 +126,7 @@ def error_figure(cases: Sequence[StudyCase]) -> Figure:
             for index, case in enumerate(cases):
                 shade, marker = colour(index, len(cases)), MARKERS[index % len(MARKERS)]
                 _draw_error(axis, case, shade, marker, scale)
-            axis.set_xlabel(r"$\alpha$  (examples per input dimension)")
+            axis.set_xlabel(ALPHA)
         figure.align_xlabels(axes)
         axes[0, 0].set_ylabel(r"generalisation error $\epsilon_g$")
         _add_legend(figure, _legend(axes[0, 0], cases), "outside lower center", columns=4)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from symderiv.api.results.answer import Answer, Rows
-from symderiv.foundation.documents.document import Node, Tabular
+from symderiv.foundation.documents.document import Node, Paragraph, Tabular
 from symderiv.foundation.drawing import drawn
 from symderiv.foundation.errors import NotYetError, ToleranceError
 
@@ -161,7 +161,7 @@ class FixedPoints(Answer):
         heads = ("states", "box", "fixed points", "parts", "that these are all")
         return Tabular(heads, rows, "Completeness", "lllrl")
 
-    def _followed(self) -> list[Tabular]:
+    def _followed(self) -> list[Node]:
         """Return the tables of branches, bifurcations and curves."""
         branches = [
             [
@@ -178,9 +178,12 @@ class FixedPoints(Answer):
             for each in self._drawn("bifurcations")
         ]
         key = self._record["followed"]
-        tables = [
+        heads = "branch", "kind", key, *self._measured[:1]
+        tables: list[Node] = [
             Tabular(("branch", "from", "to", "index", "ends"), branches, key, "rrrll"),
-            Tabular(("branch", "kind", key, *self._measured[:1]), events, "Bifurcations", "rlrr"),
+            Tabular(heads, events, "Bifurcations", "rlrr")
+            if events
+            else Paragraph("No bifurcation was found on these branches."),
         ]
         if self._record["second"]:
             rows = [
@@ -192,8 +195,8 @@ class FixedPoints(Answer):
                 ]
                 for each in self._record["curves"]
             ]
-            heads = ("kind", key, self._record["second"], "ends")
-            tables.append(Tabular(heads, rows, "Curves of bifurcations", "lrrl"))
+            curves = ("kind", key, self._record["second"], "ends")
+            tables.append(Tabular(curves, rows, "Curves of bifurcations", "lrrl"))
         return tables
 
     def _led_to(self, number: int) -> str:

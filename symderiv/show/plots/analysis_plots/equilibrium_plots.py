@@ -13,6 +13,7 @@ from symderiv.show.plots.plots import colour
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_FEW = 24
 _WORDS = {"generalization_error": "generalisation error", "free_energy": "free energy"}
 
 
@@ -32,7 +33,9 @@ def branch_axes(record: Mapping[str, Any], quantity: str, ax: Axes | None = None
         own = colour(number, len(shown))
         for column in values.T:
             axis.plot(alpha, column, color=own, lw=0.8, ls=":")
-            axis.plot(alpha, np.where(stable, column, np.nan), color=own, lw=1.6)
+            # a few states are shown as points: straight lines between them mean nothing
+            mark = "o" if alpha.size <= _FEW else ""
+            axis.plot(alpha, np.where(stable, column, np.nan), mark + "-", color=own, lw=1.6, ms=4)
     styles = {"continuous": "-", "first-order": "--", "spinodal": ":"}
     for kind, style in styles.items():
         places = [each["alpha"] for each in record["transitions"] if each["kind"] == kind]

@@ -82,6 +82,7 @@ def _kind(point: Mapping[str, Any]) -> str:
 
 
 _MARKS = {"fold": "s", "pitchfork": "P", "transcritical": "X", "hopf": "D", "branch point": "o"}
+_LINES = {"stable": "-", "unstable": "--", "no vectors": ":"}
 
 
 def branch_axes(
@@ -90,7 +91,7 @@ def branch_axes(
     names: tuple[str, str],
     ax: Axes | None = None,
 ) -> Axes:
-    """Return branches of fixed points: full where stable, dashed where not, dotted without vectors.
+    """Return numbered branches of fixed points; lines say where they are stable and have vectors.
 
     Args:
         branches: curves of fixed points, with their ``level``.
@@ -99,20 +100,24 @@ def branch_axes(
         ax: where to draw; new axes when None.
     """
     axis = new_axes(ax)
+    drawn = set()
     for number, branch in enumerate(branches):
         index, physical = np.array(branch["index"]), np.array(branch["physical"])
         kinds = np.where(physical, np.where(index == 0, 0, 1), 2)
         parameter = np.array(branch["parameter"])
         error = np.array(branch["level"])
+        tone = colour(number, len(branches))
         cuts = [0, *(np.flatnonzero(np.diff(kinds)) + 1), kinds.size]
         for begin, end in pairwise(cuts):
             piece = slice(max(begin - 1, 0), end)
-            axis.plot(
-                parameter[piece],
-                error[piece],
-                ("-", "--", ":")[kinds[end - 1]],
-                color=colour(number, len(branches)),
-            )
+            drawn.add(line := list(_LINES.values())[kinds[end - 1]])
+            axis.plot(parameter[piece], error[piece], line, color=tone)
+        last = float(parameter[-1]), float(error[-1])
+        away = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+        axis.annotate(str(number + 1), last, color=tone, fontsize=9, **away)
+    for words, line in _LINES.items():
+        if line in drawn:
+            axis.plot([], [], line, color="#666666", label=words)
     for kind, mark in _MARKS.items():
         chosen = [each for each in bifurcations if each["kind"] == kind]
         if chosen:
@@ -126,8 +131,7 @@ def branch_axes(
             )
     axis.set_xlabel(names[0].rpartition(".")[2].replace("_", " "))
     axis.set_ylabel(names[1])
-    if bifurcations:
-        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
     return axis
 
 

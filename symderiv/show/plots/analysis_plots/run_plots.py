@@ -10,7 +10,7 @@ import numpy as np
 from symderiv.foundation.errors import check_one_of
 from symderiv.show.plots.axes import beside, explained, new_axes
 from symderiv.show.plots.features import Floats
-from symderiv.show.plots.plots import _COLOURS, colour
+from symderiv.show.plots.plots import _COLOURS, ALPHA, colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def band_axes(
         own = colour(number, len(curves))
         axis.plot(alpha, mean, color=own, label=name)
         axis.fill_between(alpha, mean - spread, mean + spread, color=own, alpha=0.25, lw=0)
-    return explained(axis, "α")
+    return explained(axis, ALPHA)
 
 
 def time_axes(name: str, times: np.ndarray, ax: Axes | None = None) -> Axes:
@@ -51,7 +51,7 @@ def time_axes(name: str, times: np.ndarray, ax: Axes | None = None) -> Axes:
     known = np.isfinite(times)
     axis.step(times[known], share[known], where="mid", color=colour(0, 1), label=name)
     axis.set_ylim(0, 1)
-    return explained(axis, "α", "share of runs")
+    return explained(axis, ALPHA, "share of runs")
 
 
 def fit_axes(curves: Mapping[str, Mapping[str, list[float]]], ax: Axes | None = None) -> Axes:
@@ -67,7 +67,7 @@ def fit_axes(curves: Mapping[str, Mapping[str, list[float]]], ax: Axes | None = 
         errors = curve.get("standard_error")
         axis.errorbar(curve["alpha"], curve["data"], yerr=errors, fmt="o", ms=3, color=own)
         axis.plot(curve["alpha"], curve["fit"], color=own, label=name)
-    axis.set_xlabel("α")
+    axis.set_xlabel(ALPHA)
     beside(axis, axis.get_legend_handles_labels()[0])
     return axis
 
@@ -97,8 +97,8 @@ def control_axes(record: Mapping[str, Any], ax: Axes | None = None) -> Axes:
         axis.stairs(run["values"], record["edges"], baseline=None, **style)
         if above is not None:
             above.plot(run["alpha"], run["errors"], **style)
-    axis.set_xlabel("α")
-    axis.set_ylabel(record["control"])
+    axis.set_xlabel(ALPHA)
+    axis.set_ylabel(record["control"].replace("_", " "))
     (above or axis).legend(frameon=False)
     return axis
 
@@ -165,30 +165,31 @@ def linear_axes(
         axis.set(xscale="log", yscale="log")
     if window is not None:
         left, right = axis.get_xlim()
-        axis.axvspan(max(window[0], left), min(window[1], right), color="#999999", alpha=0.15)
+        ends = max(window[0], left), min(window[1], right)
+        axis.axvspan(*ends, color="#999999", alpha=0.15, label="range of the power law")
         axis.set_xlim(left, right)
-    axis.set(
-        xlabel=r"$\alpha$  (examples per input dimension)",
-        ylabel=r"generalisation error $\epsilon_g$",
-    )
+    axis.set(xlabel=ALPHA, ylabel=r"generalisation error $\epsilon_g$")
     beside(axis, axis.get_legend_handles_labels()[0])
     return axis
 
 
 _KINDS = {"attractive": 0, "neutral": 2, "escaping": 1}
+_NONE, _WIDE = 1e-12, 30.0
 
 #: A symmetry sector: its motion, its kind (attractive, neutral, escaping), multiplicity, rates.
 Group = tuple[str, str, int, Sequence[float]]
 
 
 def spectrum_axes(groups: Sequence[Group], ax: Axes | None = None) -> Axes:
-    """Return axes with the rates of all groups, linear around 0 and logarithmic beyond.
+    """Return axes with the rates of all groups, logarithmic if they differ much.
 
     Args:
         groups: the groups, with at least one rate each; a positive rate leaves the plateau.
         ax: where to draw; new axes when None.
     """
-    sizes = [abs(rate) for *_, rates in groups for rate in rates if rate]
+    largest = max((abs(rate) for *_, rates in groups for rate in rates), default=0.0) or 1.0
+    # the middle of a ball that contains zero may be any tiny number
+    sizes = [abs(rate) for *_, rates in groups for rate in rates if abs(rate) > _NONE * largest]
     axis = new_axes(ax)
     named = set()
     for row, (_, kind, _, rates) in enumerate(groups):
@@ -205,7 +206,13 @@ def spectrum_axes(groups: Sequence[Group], ax: Axes | None = None) -> Axes:
             markeredgewidth=1.6,
         )
     axis.axvline(0.0, color="#444444", linewidth=0.8, zorder=1)
-    axis.set_xscale("symlog", linthresh=min(sizes, default=1.0))
+    smallest = min(sizes, default=largest)
+    if largest > _WIDE * smallest:
+        axis.set_xscale("symlog", linthresh=smallest)
+        # powers of ten nearer to zero than this would cover the zero's label
+        decades = np.arange(np.floor(np.log10(smallest)) + 1, np.log10(largest) + 1)
+        powers = 10.0 ** decades[:: 1 + decades.size // 5]
+        axis.set_xticks([*-powers[::-1], 0.0, *powers])
     axis.set_yticks(range(len(groups)), [f"{label}  × {count}" for label, _, count, _ in groups])
     axis.margins(x=0.06)
     axis.set_ylim(len(groups) - 0.4, -0.6)
