@@ -63,9 +63,11 @@ def _case_json(label: str, found: Agreement) -> dict[str, Any]:
         "runs": found.runs,
         "alpha": list(found.alpha),
         "deviations": list(found.deviations),
+        "differences": list(found.differences),
         "bound": found.bound,
         "within": found.within,
         "within_three": found.within_three,
+        "far": found.far,
         "times": len(found.deviations),
         "largest": found.largest,
         "root_mean_square": found.root_mean_square,
@@ -122,8 +124,13 @@ class StudyResult(PrintedResult):
             return "; ".join(self.failures)
         compared = agreement_json(self.found)
         if compared["agrees"] is False:
-            differing = [case["case"] or "this study" for case in compared["cases"]]
-            return f"equations and simulation do not agree for {', '.join(differing)}"
+            cases = [each for each in compared["cases"] if not each["agrees"]]
+            names = ", ".join(each["case"] or "this study" for each in cases)
+            return (
+                f"equations and simulation do not agree for {names}; if they differ where a "
+                "plateau ends, fluctuations of SGD at finite N may be the reason: see "
+                "Problem.fluctuations()"
+            )
         return None
 
     def to_dict(self) -> dict[str, Any]:

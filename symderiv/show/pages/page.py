@@ -82,11 +82,13 @@ _HERE = Path(__file__).parent
 CRITERION = (
     "Deviation of the mean over the runs from the equations, (mean − equations) / standard error "
     f"of the mean, at up to {features.NUMBER_OF_TIMES} times spread evenly over ln α. Equations "
-    "and simulation are said to agree if at least nine tenths of the deviations are in the range "
-    f"that Student's t distribution covers with probability {100 * features.CONFIDENCE:g} % (3 "
-    "standard errors for many runs, more for few). The standard error is the spread of the runs "
-    "divided by the square root of their number; runs share the teacher and the initial student "
-    "with the equations and differ in the examples they see."
+    "and simulation are said to agree if two things hold. At least nine tenths of the deviations "
+    "are in the range that Student's t distribution covers with probability "
+    f"{100 * features.CONFIDENCE:g} % (3 standard errors for many runs, more for few). And the "
+    f"mean is nowhere off by more than {100 * features.FAR:g} % with a deviation outside of the "
+    "wider range in which all of these times lie with that probability. The standard error is the "
+    "spread of the runs divided by the square root of their number; runs share the teacher and the "
+    "initial student with the equations and differ in the examples they see."
 )
 
 _DEFINITIONS = (

@@ -107,11 +107,12 @@ def describe_agreement(found: Agreement) -> str:
     """Return the comparison with the simulation in words."""
     verdict = "agree" if found.agrees else "DISAGREE"
     times = len(found.deviations)
+    far = f"; {found.far} of {times} off by more than {features.FAR:.0%}" if found.far else ""
     return (
         f"equations and {found.runs} SGD runs {verdict}: {found.within_three} of {times} times "
         f"within 3 standard errors, {found.within} of {times} within {number(found.bound, 2)} (the "
         f"bound for {found.runs} runs); largest deviation {number(found.largest, 2)}, root mean "
-        f"square {number(found.root_mean_square, 2)}"
+        f"square {number(found.root_mean_square, 2)}{far}"
     )
 
 

@@ -102,6 +102,9 @@ CONFIDENCE = 0.9973
 normal distribution. With few runs the standard error itself is uncertain, and the range is that of
 Student's t distribution."""
 
+FAR = 0.1
+"""A relative difference of simulation and equations that is seen in a figure."""
+
 
 @dataclass(frozen=True)
 class SlowestStretch:
@@ -245,19 +248,32 @@ class Agreement:
     Attributes:
         alpha: The compared times.
         deviations: (mean of the runs − equations) / standard error at those times.
+        differences: |mean of the runs / equations − 1| at those times.
         runs: The number of runs of each mean, at least 2.
     """
 
     alpha: tuple[float, ...]
     deviations: tuple[float, ...]
+    differences: tuple[float, ...]
     runs: int
 
     @property
     def bound(self) -> float:
         """The deviation that counts as agreement, in standard errors: 3 for many runs."""
+        return self._quantile(1)
+
+    def _quantile(self, times: int) -> float:
+        """Return the deviation that chance exceeds at any of so many times as rarely as at one."""
         from scipy.special import stdtrit
 
-        return float(stdtrit(self.runs - 1, 0.5 + 0.5 * CONFIDENCE))
+        return float(stdtrit(self.runs - 1, 1 - 0.5 * (1 - CONFIDENCE) / times))
+
+    @property
+    def far(self) -> int:
+        """Number of times at which the mean is off by more than :data:`FAR`, and not by chance."""
+        bound = self._quantile(len(self.deviations))
+        pairs = zip(self.deviations, self.differences, strict=True)
+        return sum(abs(d) > bound and difference > FAR for d, difference in pairs)
 
     @property
     def within(self) -> int:
@@ -281,8 +297,8 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """True if at least nine tenths of the times are within ``bound`` standard errors."""
-        return self.within >= 0.9 * len(self.deviations)
+        """True if nine tenths of the times are within ``bound``, and none is ``far`` off."""
+        return self.within >= 0.9 * len(self.deviations) and not self.far
 
 
 def agreement(curve: Curve, points: SimulatedPoints) -> Agreement | None:
@@ -302,9 +318,10 @@ def agreement(curve: Curve, points: SimulatedPoints) -> Agreement | None:
     chosen = candidates[sorted({int(np.argmin(np.abs(logs - w))) for w in wanted})]
     alpha, error = _positive(curve)
     expected = np.exp(np.interp(np.log(points.alpha[chosen]), np.log(alpha), np.log(error)))
-    deviations = (points.error[chosen] - expected) / points.error_se[chosen]
+    apart = points.error[chosen] - expected
     return Agreement(
-        tuple(float(a) for a in points.alpha[chosen]),
-        tuple(float(d) for d in deviations),
+        tuple(map(float, points.alpha[chosen])),
+        tuple(map(float, apart / points.error_se[chosen])),
+        tuple(map(float, np.abs(apart) / expected)),
         points.runs,
     )

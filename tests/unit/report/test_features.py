@@ -94,6 +94,17 @@ def test_simulations_that_are_off_do_not_agree() -> None:
     assert not found.agrees
 
 
+@pytest.mark.parametrize(("deviation", "agree"), [(9.0, True), (-70.0, False), (-50.0, True)])
+def test_one_time_that_is_visibly_off_is_no_agreement(deviation: float, agree: bool) -> None:
+    base = plateau_curve()
+    points = simulated(base, np.array([0.0]), runs=3)
+    points.error[-1] *= 1 + 0.01 * deviation
+    found = features.agreement(base, points)
+    # three runs: Student's t with two degrees of freedom allows 60 at one of ten times
+    assert (found.within, found.agrees) == (10 if deviation == 9.0 else 9, agree)
+    assert found.far == (not agree)
+
+
 def test_a_single_run_cannot_be_compared() -> None:
     base = plateau_curve()
     points = simulated(base, np.array([0.0]), runs=1)

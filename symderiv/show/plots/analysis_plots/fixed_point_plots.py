@@ -112,9 +112,15 @@ def branch_axes(
             piece = slice(max(begin - 1, 0), end)
             drawn.add(line := list(_LINES.values())[kinds[end - 1]])
             axis.plot(parameter[piece], error[piece], line, color=tone)
-        last = float(parameter[-1]), float(error[-1])
-        away = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-        axis.annotate(str(number + 1), last, color=tone, fontsize=9, **away)
+        axis.annotate(
+            str(number + 1),
+            (float(parameter[-1]), float(error[-1])),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            color=tone,
+            fontsize=9,
+        )
     for words, line in _LINES.items():
         if line in drawn:
             axis.plot([], [], line, color="#666666", label=words)
