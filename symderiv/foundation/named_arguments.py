@@ -296,8 +296,9 @@ def _explained(
     names = [name for name in parameters if name not in ("self", "cls")]
     own = getattr(function, "__globals__", {}).get(call)
     listed = getattr(own, "__signature__", None) if isinstance(own, type) else None
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
     for name in named:
-        if name not in parameters:
+        if name not in parameters and not takes_any:
             said = did_you_mean(name, names if listed is None else listed.parameters)
             said = said or f"; it takes {', '.join(names) or 'none'}"
             return InputError(f"is not an argument of {call}{said}", argument=name)

@@ -109,6 +109,7 @@ def test_what_does_not_close_is_refused_by_its_average(name: str) -> None:
     ("call", "line"),
     [
         (lambda P: P.solve(end=1), "initial: is missing; System.solve needs it: initial=…"),
+        (lambda P: P.report("x.html", end=1), "initial: is missing; System.report needs it"),
         (lambda P: P.observe("e", 1), "System.observe takes no arguments without a name; write"),
         (lambda P: P.vectors("w", fix=True), "not an argument of System.vectors; did you mean fix"),
         (lambda _: sd.System(ordr="full"), "not an argument of System; did you mean order?"),
