@@ -404,10 +404,11 @@ class Language:
         )
 
     def __repr__(self) -> str:
-        moving = ", ".join(dict.fromkeys(v.family for v in self._vectors if not v.fixed))
-        lines = len(self._lines)
-        name = type(self).__name__
-        return f"{name}: {moving or 'nothing'} moves by {lines} statement{'s' * (lines != 1)}"
+        vectors = (v.family for v in self._vectors if not v.fixed)
+        moving = list(dict.fromkeys([*vectors, *self._symbols.scalars.values()]))
+        names, lines = ", ".join(moving) or "nothing", len(self._lines)
+        move = f"move{'s' * (len(moving) < 2)} by {lines} statement{'s' * (lines != 1)}"
+        return f"{type(self).__name__}: {names} {move}"
 
     def _descent(
         self,

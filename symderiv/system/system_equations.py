@@ -170,7 +170,8 @@ class SystemEquations:
                     "gradient" if step.source[vector][0].startswith(("desc", "asc")) else "update",
                     f"The factor F of {atom.name}/√N in the change of {vector.name}.",
                     f"F_{{{letters.name(vector.name)}, {letters.name(atom.name)}}}",
-                    letters.doprint(force),
+                    # SymPy distributes the half of a squared loss over its terms
+                    letters.doprint(sp.factor_terms(force)),
                 )
             for other, rate in change.vectors.items():
                 yield Step(
@@ -184,7 +185,7 @@ class SystemEquations:
                 "update",
                 f"N times the change of {symbol}.",
                 f"g_{{{letters.name(str(symbol))}}}",
-                letters.doprint(change.scalar),
+                letters.doprint(sp.factor_terms(change.scalar)),
             )
 
     def _motion(self) -> Iterator[Step]:
@@ -208,18 +209,15 @@ class SystemEquations:
                 yield Step("average", "The mean of its change.", head, letters.doprint(rate))
             return
         first, second = name.split(".")
-        seen = set()
+        seen: set[tuple[SlowVector, SlowVector]] = set()
         for a in layout.families[first]:
             for b in layout.families[second]:
                 pair = self.closed.ordered(a, b)
                 if pair in seen:
                     continue
+                words = "Likewise." if seen else _STEIN
                 seen.add(pair)
                 head = changing(letters.overlap(*pair))
-                words = (
-                    "Stein's rule turns means with an input into mean slopes; the squares of the "
-                    "changes add the noise."
-                )
                 yield Step("Stein", words, head, letters.doprint(equations.overlap_rate(*pair)))
 
     def _means(self) -> Iterator[Step]:
@@ -282,14 +280,14 @@ def conditions_of(closed: Closed) -> list[str]:
     """Return the assumptions of the limit for this statement, one sentence each."""
     statement, law = closed.equations.statement, closed.equations.law
     conditions = [
-        "Every step draws fresh inputs: an example that is used twice is not one of these.",
+        "Every step draws fresh inputs: no example is used twice.",
         "The number of vectors, and of steps over N, stays finite while N grows; overlaps and "
         "scalars are of order one.",
     ]
     if statement.order != "full":
         conditions.append(
-            "Steps are many and small: their noise, what is quadratic in forces that depend on the "
-            "example, is left out."
+            "Steps are many and small: terms quadratic in forces that depend on the example, the "
+            "noise of the steps, are left out."
         )
     if statement.batch_ratio is not None:
         conditions.append(
@@ -301,8 +299,8 @@ def conditions_of(closed: Closed) -> list[str]:
     expressions = [f for c in closed.equations.step.vectors.values() for f in c.inputs.values()]
     if any(e.has(sp.sign, sp.Heaviside) for e in expressions):
         conditions.append(
-            "Forces jump: their mean slopes contain densities at the jump, so no variance of a "
-            "field in a jump may vanish."
+            "Forces jump where a field crosses a kink. Their mean slopes contain the density of "
+            "this field at the kink, so that its variance must not vanish."
         )
     if closed.means.by_quadrature:
         conditions.append(
@@ -315,8 +313,8 @@ def conditions_of(closed: Closed) -> list[str]:
         key[0] != ALL for rates in closed.drift.values() for key in rates
     ):
         conditions.append(
-            "Squared norms of inputs over N are their mean eigenvalue (self-averaging), with "
-            "fluctuations of order N^(-1/2) that add nothing."
+            "The squared norm of an input over N is replaced by its mean, the mean eigenvalue of "
+            "the inputs: it fluctuates by N^(-1/2) only."
         )
     return conditions
 
@@ -348,6 +346,12 @@ def _kept_by(constraint: Constraint) -> str:
     if constraint.inputs:
         return f"The fields of {names} on {constraint.inputs} keep their initial variances."
     return f"{names} start on the sphere of their initial length and stay there."
+
+
+_STEIN = (
+    "Stein's rule turns means with an input into mean slopes; the squares of the changes add the "
+    "noise."
+)
 
 
 class Letters(LatexPrinter):  # type: ignore[misc]
@@ -413,7 +417,8 @@ class Letters(LatexPrinter):  # type: ignore[misc]
     def _print_Function(self, expr: sp.Function, exp: object = None) -> str:
         power = "" if exp is None else f"^{{{exp}}}"
         if isinstance(expr, Average):
-            return rf"\left\langle {self.doprint(expr.args[0])} \right\rangle{power}"
+            inner = self.doprint(sp.factor_terms(expr.args[0]))
+            return rf"\left\langle {inner} \right\rangle{power}"
         if isinstance(expr, AppliedUndef):
             head, _, number = str(expr.func).partition("_")
             letter = {"mean": "I", "joint": "J"}.get(head, head)

@@ -47,7 +47,10 @@ def test_operator_names_are_identifiers_so_that_no_relation_space_surrounds_them
 
 
 def test_angle_brackets_are_operators() -> None:
-    assert {"⟨", "⟩"} <= set(_texts(r"\langle x \rangle", "mo"))
+    for opened, closed in ((r"\langle", r"\rangle"), (r"\Bigl\langle", r"\Bigr\rangle")):
+        angles = f"{opened} x {closed}"
+        assert {"⟨", "⟩"} <= set(_texts(angles, "mo"))
+    assert {"{", "}"} <= set(_texts(r"\Bigl\{ x \Bigr\}", "mo"))
 
 
 def test_upright_letters_keep_their_shape() -> None:

@@ -169,6 +169,8 @@ def _for_mathml(latex: str) -> str:
 
 _ASCII_ENTITY = re.compile(r"&#x000([0-9A-Fa-f]{2});")
 _ANGLES = {"⟨": "prefix", "⟩": "postfix"}
+# delimiters of a fixed size that the converter leaves as they are written
+_WRITTEN = {r"\langle": "⟨", r"\rangle": "⟩", r"\{": "{", r"\}": "}"}
 
 
 def _tidy(root: Any) -> None:
@@ -183,7 +185,7 @@ def _tidy(root: Any) -> None:
         if element.tag == "mi" and _ASCII_ENTITY.fullmatch(text):
             element.set("mathvariant", "normal")
         if element.text:
-            element.text = html.unescape(text)
+            element.text = _WRITTEN.get(text, html.unescape(text))
         if element.tail:
             element.tail = html.unescape(element.tail)
         text = element.text or ""

@@ -49,9 +49,7 @@ def page_text(sweep: Sweep) -> str:
     parts: tuple[Node, ...] = (
         Paragraph(_said(sweep)),
         *errors,
-        Part(
-            "Pictures", [Picture(svg_bytes(f), words, n) for n, (f, words) in figures], "pictures"
-        ),
+        Part("Figures", [Picture(svg_bytes(f), words, n) for n, (f, words) in figures], "figures"),
         Part("Numbers", (_ends(sweep), _work(data)), "numbers"),
         Part("The study", study, "study"),
     )

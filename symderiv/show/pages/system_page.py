@@ -20,7 +20,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.outputs import Output
 from symderiv.show.pages.page import page, svg_bytes, version_line
 from symderiv.show.plots import plots
-from symderiv.show.plots.axes import draw_curves
+from symderiv.show.plots.axes import draw_curves, is_repeated
 from symderiv.show.plots.claims import number
 from symderiv.system.system_sgd import SystemSimulation
 from symderiv.system.system_trajectory import SystemRun
@@ -58,7 +58,7 @@ def page_text(run: SystemRun, simulation: SystemSimulation | None = None) -> str
         Paragraph(f"The equations were integrated to α = {last:g}, {ended}."),
         *(Paragraph(f"Warning: {warning}.") for warning in run.warnings),
         *([Listing(conditions)] if conditions else []),
-        Part("Pictures", [_picture(run, simulation, name, n) for n, name in shown], "pictures"),
+        Part("Curves", [_picture(run, simulation, name, n) for n, name in shown], "curves"),
         Part("Numbers", tables, "numbers"),
         replace(derivation, key="derivation", name="Derivation"),
         Part("The statement", (Verbatim(run.statement),), "study"),
@@ -86,7 +86,11 @@ def _picture(run: SystemRun, simulation: SystemSimulation | None, name: str, cou
 
 
 def _ends(run: SystemRun) -> Tabular:
-    rows = [[label, number(float(v[0])), number(float(v[-1]))] for label, v in run.columns()]
+    rows = [
+        [label, number(float(v[0])), number(float(v[-1]))]
+        for label, v in run.columns()
+        if not is_repeated(label)
+    ]
     heads = ["", "at the first time", "at the last time"]
     return Tabular(heads, rows, "First and last values", export=True)
 
@@ -118,6 +122,8 @@ def _compared(run: SystemRun, simulation: SystemSimulation) -> Tabular:
         curves = dict(run.columns([name]))
         labels = list(curves)
         for place, label in zip(np.ndindex(mean.shape), labels, strict=True):
+            if is_repeated(label):
+                continue
             there = float(curves[label][there_at])
             apart, width = float(mean[place]) - there, float(error[place])
             deviation = f"{apart / width:+.2f}".replace("-", "−") if width > 0 else "—"

@@ -20,7 +20,7 @@ _MOST_IN_LEGEND = 16
 # Values whose ratio exceeds this are shown on a logarithmic axis.
 _DECADES = 20.0
 _GREY = "#666666"
-_SYMMETRIC = re.compile(r"[QW]\[(\d+),(\d+)\]")
+_SYMMETRIC = re.compile(r"(?:[QW]|(\w+)\.\1)\[(\d+),(\d+)\]")
 _ENTRY = re.compile(r"([A-Za-z])\[([\d,]+)\]")
 
 
@@ -139,12 +139,16 @@ def _curves(result: CurveResult, names: Sequence[str]) -> dict[str, tuple[Any, A
     own = dict(result.columns([name.replace("[", f"{ERROR}[") if "[" in name else f"{name}{ERROR}"
                                for name in errors]))  # fmt: skip
     for name, values in result.columns(names):
-        pair = _SYMMETRIC.fullmatch(name)
-        # repeated entries of a symmetric matrix are drawn only if they are named
-        if pair is None or int(pair[1]) <= int(pair[2]) or name in names:
+        if name in names or not is_repeated(name):
             field, bracket, place = name.partition("[")
             curves[name] = values, own.get(f"{field}{ERROR}{bracket}{place}")
     return curves
+
+
+def is_repeated(name: str) -> bool:
+    """Return whether an entry of a symmetric matrix, such as Q[2,1], repeats one before it."""
+    pair = _SYMMETRIC.fullmatch(name)
+    return pair is not None and int(pair[2]) > int(pair[3])
 
 
 def _titles(results: Sequence[CurveResult], labels: Sequence[str], before: int) -> list[str]:

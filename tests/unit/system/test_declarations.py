@@ -137,6 +137,8 @@ def test_a_zero_change_moves_nothing_and_a_system_tells_what_moves() -> None:
     assert repr(P) == "System: w moves by 1 statement"
     P.update({w[0]: B})
     assert repr(P) == "System: w moves by 2 statements"
+    P.scalars("u", 2)
+    assert repr(P) == "System: w, u move by 2 statements"
     assert repr(sd.System()) == "System: nothing moves by 0 statements"
 
 

@@ -233,4 +233,4 @@ def test_each_condition_stands_where_it_is_assumed() -> None:
     u = still.scalars("u")
     still.update({u: -u})
     assert len(still.conditions) == 2
-    assert all("self-averaging" in " ".join(P.conditions) for P in every)
+    assert all("squared norm" in " ".join(P.conditions) for P in every)
