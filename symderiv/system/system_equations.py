@@ -178,7 +178,7 @@ class SystemEquations:
                     "update",
                     f"The factor G of {other.name}/N in the change of {vector.name}.",
                     f"G_{{{letters.name(vector.name)} {letters.name(other.name)}}}",
-                    letters.doprint(rate),
+                    letters.doprint(sp.factor_terms(rate)),
                 )
         for symbol, change in step.scalars.items():
             yield Step(
