@@ -29,8 +29,8 @@ BEGIN = "time__begin"
 _K = sp.Idx("k", sp.Symbol("L", integer=True))
 _ONE = sp.Idx("one", sp.Symbol("I", integer=True))
 _WEIGHT = Array(WEIGHT, ("L",), "multiplicities of the eigenvalues over N")
-_TIME = Array("alpha", (), "time since the begin of the piece of a run")
-_BEGIN = Array(BEGIN, (), "time at the begin of the piece of a run")
+_TIME = Array("alpha", (), "time since the beginning of the piece of a run")
+_BEGIN = Array(BEGIN, (), "time at the beginning of the piece of a run")
 
 Pair = tuple[SlowVector, SlowVector]
 Key = TypeVar("Key")

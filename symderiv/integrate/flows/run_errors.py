@@ -496,8 +496,8 @@ def _limited(asked: float, reached: float, least: float) -> str:
     unit = 10.0 ** math.floor(math.log10(max(reached, least)))
     wider = unit * math.ceil(max(reached, least) / unit)
     return (
-        f"{error_missed(asked, reached)}: steps keep {least:.1e}, as means are not more accurate; "
-        f"ask for {wider:g}"
+        f"{error_missed(asked, reached)}: the means in the equations are accurate to {least:.1e} "
+        f"only; ask for {wider:g}"
     )
 
 

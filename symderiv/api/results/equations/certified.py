@@ -258,8 +258,8 @@ def enclosed_run(
     warnings = tuple(each for each in run.warnings if each != run.failure())
     if bound > asked:
         missed = error_missed(asked, bound, PROVED)
-        radii = f"radii of the balls are up to {enclosure.radius:.1e}"
-        warnings += (f"{missed}; {radii}, and ask for smaller ones if these are the limit",)
+        radii = f"the balls have radii up to {enclosure.radius:.1e}"
+        warnings += (f"{missed}; {radii}: ask for a smaller radius if the error is of that size",)
     return replace(
         run,
         **found,

@@ -226,7 +226,7 @@ def _stale(records: list[Any], before: list[Any], page: Path) -> list[str]:
     stale = list(differences(records, before))
     made = ledger_page(before, page.parent)
     if not page.exists() or page.read_text(encoding="utf-8") != made:
-        stale.append(f"{page.name} is not made from ledger.json")
+        stale.append(f"{page.name} does not show what ledger.json contains; write the ledger again")
     return stale
 
 

@@ -269,7 +269,7 @@ def _answer(
     tried: list[Any],
 ) -> BestConstant:
     interior = ends[0] < value < ends[1]
-    warnings = [] if interior else ["the best value is an end of what was allowed"]
+    warnings = [] if interior else ["the best value is at an end of the allowed range"]
     return BestConstant(
         {
             "name": name,

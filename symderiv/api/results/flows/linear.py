@@ -418,7 +418,7 @@ def _rows(record: dict[str, Any], inputs: str, trained: int) -> Iterator[tuple[s
     yield "rates", f"{len(rates)} per unit of α, {_short(rates[0])} to {_short(rates[-1])}"
     if float(record["final_error"]):
         final = _short(record["final_error"])
-        yield "final error", f"{final}, what frozen directions and their noise leave"
+        yield "final error", f"{final}, left by frozen directions and their noise"
     ends = record["window"]
     if ends is not None:
         if ends["lower"] < ends["upper"]:
@@ -429,8 +429,8 @@ def _rows(record: dict[str, Any], inputs: str, trained: int) -> Iterator[tuple[s
     if "relative_error_bound" in record:
         yield (
             "certified",
-            f"ε_g, η → 0, rates and weights to {record['relative_error_bound']} of themselves, "
-            f"with balls of {record['arithmetic']}",
+            f"relative error of ε_g, η → 0, rates and weights up to "
+            f"{record['relative_error_bound']}, with balls of {record['arithmetic']}",
         )
     if "finite_dimension" in record:
         yield (

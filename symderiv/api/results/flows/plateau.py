@@ -155,7 +155,7 @@ def _lines(
             parts = ", ".join(f"{key} = {value}" for key, value in record[name].items())
             yield from textwrap.wrap(f"{label:<22}{parts}", _LINE, subsequent_indent=" " * 22)
     yield (
-        f"{'certified':<22}numbers to {record['relative_error_bound']} of themselves, zeros to "
+        f"{'certified':<22}relative error up to {record['relative_error_bound']}, zeros up to "
         f"{record['zero_bound']}; {record['arithmetic']}"
     )
     yield ""

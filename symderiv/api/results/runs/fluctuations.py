@@ -453,10 +453,10 @@ class _SeenFluctuations:
         if not bad.size:
             return []
         return [
-            f"from alpha = {self.run.alpha[rows[bad[0]]]:.6g} on the rates bend within one "
-            f"standard deviation (expansion up to {self.expansion[rows].max():.2g}, more than "
-            f"{_GAUSSIAN}): order parameters at N = {self.dimension} are not Gaussian there, and "
-            "bands are a guess"
+            f"from alpha = {self.run.alpha[rows[bad[0]]]:.6g} on the rates are not linear within "
+            "one standard deviation of the order parameters (largest expansion "
+            f"{self.expansion[rows].max():.2g}, more than {_GAUSSIAN}): at N = {self.dimension} "
+            "these are not Gaussian there, and the bands are a guess"
         ]
 
 

@@ -367,8 +367,8 @@ def _warnings(weights: Floats, settled: bool) -> list[str]:
     some = np.any(is_localised(weights), axis=1)
     if 0 < some.sum() < some.size:
         lines.append(
-            f"several outcomes: {int(some.sum())} of {some.size} runs localise; their mean is "
-            "that of no run"
+            f"several outcomes: {int(some.sum())} of {some.size} runs localise; the "
+            "mean over all runs describes neither kind"
         )
     return lines
 
