@@ -761,6 +761,7 @@ class Problem(Shown):
         output: str | PathLike[str] | None = None,
         *,
         thorough: bool = False,
+        bands: bool = False,
         force: bool = False,
         checkpoints: Callable[..., Any] | None = None,
         progress: Progress = None,
@@ -771,6 +772,9 @@ class Problem(Shown):
         Args:
             output: the folder of the report, figures and files; NAME-results when left out.
             thorough: simulate as far as the equations are integrated.
+            bands: also compute how single runs scatter at finite N, and show it as bands around
+                the curves; see :meth:`fluctuations`. It takes seconds for a few order parameters
+                and minutes for a hundred.
             force: replace files that symderiv did not write.
             checkpoints: a function that returns the checkpoint of an output file.
             progress: see :meth:`solve`.
@@ -781,7 +785,8 @@ class Problem(Shown):
         Raises:
             InputError: a file must not be replaced.
         """
-        from symderiv.show.pages.job import Told, run_study
+        from symderiv.api.results.runs.fluctuations import error_band
+        from symderiv.show.pages.job import Calls, run_study
 
         folder = Path(output) if output is not None else Path(f"{self.name}-results")
         with progress_bar(progress) as update:
@@ -792,7 +797,9 @@ class Problem(Shown):
                 files=self.files,
                 thorough=thorough,
                 force=force,
-                told=Told(update, notice or (lambda message: None)),
+                calls=Calls(
+                    update, notice or (lambda message: None), error_band if bands else None
+                ),
                 checkpoints=checkpoints,
             )
 

@@ -160,6 +160,9 @@ def study(
     thorough: Annotated[
         bool, option("--thorough", "Simulate as far as the equations are integrated.")
     ] = False,
+    bands: Annotated[
+        bool, option("--bands", "Also show how single runs scatter at finite N.")
+    ] = False,
     output: Annotated[
         Path | None,
         option("--output", "Results directory.", "DIR", short="-o", show_default="STUDY-results"),
@@ -175,6 +178,11 @@ def study(
     directory = output or Path(f"{stated.study.stem}-results")
     with resumable(lambda: any(directory.glob("*.checkpoint"))):
         result = problem.study(
-            directory, thorough=thorough, force=run.force, checkpoints=run.checkpoint, **run.told
+            directory,
+            thorough=thorough,
+            bands=bands,
+            force=run.force,
+            checkpoints=run.checkpoint,
+            **run.told,
         )
     shown(result, run.json_)

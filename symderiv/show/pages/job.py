@@ -20,7 +20,7 @@ from symderiv.problem.study import Study, expand_sweep
 from symderiv.show.pages.page import CRITERION, claims_summary, feature_table, study_page, svg_bytes
 from symderiv.show.plots import plots
 from symderiv.show.plots.claims import Findings, claims, findings, letter
-from symderiv.show.plots.features import Agreement, Curve, SimulatedPoints, StudyCase
+from symderiv.show.plots.features import Agreement, Band, Curve, SimulatedPoints, StudyCase
 
 if TYPE_CHECKING:
     from symderiv.experiment.studies.simulation import Simulation
@@ -78,17 +78,19 @@ def _case_json(label: str, found: Agreement) -> dict[str, Any]:
 Progress = Callable[[str, float], None]
 
 
-class Told(NamedTuple):
-    """The functions that are told about the progress of a study.
+class Calls(NamedTuple):
+    """The functions that a study calls.
 
     Attributes:
         progress: Called with the name of a task and the fraction of it that is done.
         notice: Called with a line that says what the study is going to do, and with another one
             when the page with the curves of the equations exists.
+        bands: Returns how the runs of a case scatter at finite N; None draws no bands.
     """
 
     progress: Progress = lambda task, fraction: None
     notice: Callable[[str], None] = lambda message: None
+    bands: Callable[[Study], Band] | None = None
 
 
 # Added to the page while it shows the equations alone.
@@ -254,7 +256,7 @@ def run_study(
     files: Sequence[Path] = (),
     thorough: bool = False,
     force: bool = False,
-    told: Told | None = None,
+    calls: Calls | None = None,
     checkpoints: Checkpoints | None = None,
 ) -> StudyResult:
     """Do everything that a study file asks for and write the results directory.
@@ -266,7 +268,7 @@ def run_study(
             replaced.
         thorough: Simulate as far as the equations are integrated.
         force: Replace also files that symderiv did not write.
-        told: The functions that are told about the progress.
+        calls: The functions that the study calls.
         checkpoints: A function that makes the checkpoint of a RUN or SIM file; checkpoints of
             finished cases are kept until the whole study is done.
 
@@ -276,7 +278,7 @@ def run_study(
     """
     from symderiv.integrate.rules.solving import rule_of_study
 
-    progress, notice = told or Told()
+    progress, notice, bands = calls or Calls()
     variants = [variant for _, variant in expand_sweep(study)]
     if thorough:
         variants = [thorough_variant(variant) for variant in variants]
@@ -291,6 +293,10 @@ def run_study(
     report = _Report(name, study, derivation, targets, cases, progress)
     parts = _parts(progress, "solving", [1.0] * len(cases))
     solved = [case.solved(tell, stored) for case, tell in zip(cases, parts, strict=True)]
+    if bands is not None:
+        parts = _parts(progress, "fluctuations", [1.0] * len(cases))
+        ways = zip(cases, solved, parts, strict=True)
+        solved = [case.with_band(one, tell, bands) for case, one, tell in ways]
     # curves can be viewed during the simulations, which take minutes
     report.write(solved, simulated=False)
     page = targets.report.path
@@ -404,6 +410,19 @@ class _Case:
             self.failures.append(f"{self.label or 'equations'}: {trajectory.message}")
         names = (self.run.path.name,)
         return StudyCase(self.label, dict(self.settings), curve_of(trajectory), files=names)
+
+    def with_band(
+        self, solved: StudyCase, tell: Progress, bands: Callable[[Study], Band]
+    ) -> StudyCase:
+        """Return the case with the band of runs at finite N, or the reason why there is none."""
+        tell(self.label, 0.0)
+        try:
+            return replace(solved, band=bands(self.study))
+        except InputError as error:
+            warnings = (*solved.curve.warnings, f"No band of runs at finite N: {error}")
+            return replace(solved, curve=replace(solved.curve, warnings=warnings))
+        finally:
+            tell(self.label, 1.0)
 
     def simulated(self, solved: StudyCase, tell: Progress, stored: _Checkpoints) -> StudyCase:
         """Simulate the case, and return it with its points or the reason why there are none."""

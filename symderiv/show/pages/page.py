@@ -276,6 +276,8 @@ def pictures(found: Sequence[Findings], figures: dict[str, bytes]) -> list[Pictu
     dots = "; points: means over SGD runs, bars: their standard error" if simulated else ""
     marked = any(one.plateau is not None and one.plateau.exists for one in found)
     band = "; broad bands: plateaus, vertical ticks: their ends" if marked else ""
+    if any(case.band is not None for case in cases):
+        band += "; shades: single runs at finite N, ± their standard deviation around their mean"
     captions = {
         "error": "Generalisation error over log α (left) and α (right). "
         f"Lines: order-parameter equations{dots}{band}.",

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from symderiv.keys.checked import record_of
 from symderiv.problem import study  # noqa: F401 - states which tables there are
 from symderiv.show.plots import features
@@ -116,6 +118,28 @@ def describe_agreement(found: Agreement) -> str:
     )
 
 
+def describe_band(case: StudyCase) -> str:
+    """Return in words how runs at finite N scatter, and whether the simulation does."""
+    band = case.band
+    if band is None:
+        raise ValueError("the case has no band")
+    sizes = np.divide(band.deviation, band.mean, out=np.zeros_like(band.mean), where=band.mean > 0)
+    most = int(np.argmax(np.where(band.alpha < band.since, sizes, 0.0)))
+    said = (
+        f"runs at N = {band.dimension} scatter around their mean by up to "
+        f"{number(100 * float(sizes[most]), 2)} % of it (at α = {number(float(band.alpha[most]))})"
+    )
+    if band.since < math.inf:
+        said += f"; from α = {number(band.since)} on this is a guess, as they are not Gaussian"
+    found = features.agreement_within(case)
+    if found is not None:
+        said += (
+            f"; the mean of the SGD runs is within 3 of the predicted standard errors at "
+            f"{found.within_three} of {len(found.deviations)} times"
+        )
+    return said
+
+
 def claims(found: Sequence[Findings]) -> list[Observation]:
     """Return all sentences of a report: trends over the sweep first, then case by case."""
     sentences = list(_trends(found))
@@ -134,6 +158,8 @@ def claims(found: Sequence[Findings]) -> list[Observation]:
             sentences.append(
                 Observation(f"{label}the integration ended at α = {last}: {reason}", False)
             )
+        if one.case.band is not None:
+            sentences.append(Observation(label + describe_band(one.case)))
         sentences.append(Observation(label + describe_plateau(one.plateau)))
         if one.decay is not None:
             sentences.append(Observation(label + describe_decay(one.decay)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,25 @@ class SimulatedPoints:
 
 
 @dataclass(frozen=True)
+class Band:
+    """The generalisation error of runs at finite N, as its fluctuations are predicted.
+
+    Args:
+        alpha: Times, shape (n,).
+        mean: Means over runs, with the shift of order 1/N, shape (n,).
+        deviation: Standard deviations of single runs, shape (n,).
+        dimension: N.
+        since: The time from which on fluctuations are not Gaussian; infinite if they always are.
+    """
+
+    alpha: Floats
+    mean: Floats
+    deviation: Floats
+    dimension: int
+    since: float = math.inf
+
+
+@dataclass(frozen=True)
 class StudyCase:
     """One study of a sweep, with its label, swept values, results and files."""
 
@@ -86,6 +105,7 @@ class StudyCase:
     curve: Curve
     points: SimulatedPoints | None = None
     files: tuple[str, ...] = ()
+    band: Band | None = None
 
 
 FLAT = 0.1
@@ -299,6 +319,20 @@ class Agreement:
     def agrees(self) -> bool:
         """True if nine tenths of the times are within ``bound``, and none is ``far`` off."""
         return self.within >= 0.9 * len(self.deviations) and not self.far
+
+
+def agreement_within(case: StudyCase) -> Agreement | None:
+    """Return the deviations of a simulation from its predicted mean, in predicted errors.
+
+    It has the times at which fluctuations are Gaussian, or is None if there are none.
+    """
+    band, points = case.band, case.points
+    if band is None or points is None:
+        return None
+    error = np.interp(points.alpha, band.alpha, band.deviation) / math.sqrt(points.runs)
+    error[points.alpha >= band.since] = 0.0
+    predicted = replace(case.curve, alpha=band.alpha, error=band.mean)
+    return agreement(predicted, replace(points, error_se=error))
 
 
 def agreement(curve: Curve, points: SimulatedPoints) -> Agreement | None:

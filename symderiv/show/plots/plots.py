@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Colours that differ in print and for colour-blind readers (Okabe and Ito, darkened yellow).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#7B3294", "#A6761D", "#56B4E9", "#333333")
 MARKERS = "osD^vPX"
+_BAND: Any = {"alpha": 0.3, "linewidth": 0.8}
 ALPHA = r"$\alpha$  (examples per input dimension)"
 """The label of the axis of times."""
 _LIGHTEST = 0.85
@@ -144,6 +145,12 @@ def _draw_error(axis: Axes, case: StudyCase, colour: Any, marker: str, scale: st
     level = plateau(case.curve)
     if level is not None and level.exists:
         _mark_plateau(axis, level, colour)
+    if case.band is not None:
+        ends = (case.band.mean + sign * case.band.deviation for sign in (-1.0, 1.0))
+        times, below, above = _positive(case.band.alpha, *ends)
+        # a logarithmic axis has no place below zero
+        below = np.maximum(below, 1e-3 * above)
+        axis.fill_between(times, below, above, facecolor=colour, edgecolor=colour, **_BAND)
     if case.points is not None:
         alpha, mean, se = _positive(case.points.alpha, case.points.error, case.points.error_se)
         drawn_mean(axis, alpha, mean, se, colour, marker, None, scale)
@@ -207,6 +214,10 @@ def _legend(axis: Axes, cases: Sequence[StudyCase]) -> list[Any]:
         points = Line2D([], [], color=grey, marker="o", linestyle="", markerfacecolor="white")
         points.set_label(label)
         handles.append(points)
+    sizes = sorted({case.band.dimension for case in cases if case.band is not None})
+    if sizes:
+        text = f"single runs at N = {', '.join(map(str, sizes))}, ± standard deviation"
+        handles.append(Patch(facecolor=grey, edgecolor=grey, label=text, **_BAND))
     levels = [plateau(case.curve) for case in cases]
     if any(one is not None and one.exists for one in levels):
         handles.append(Patch(color=grey, alpha=0.22, label="plateau"))

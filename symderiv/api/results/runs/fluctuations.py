@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from symderiv.api.results.rate_function import Start
     from symderiv.problem.initial import Initial
     from symderiv.problem.study import Study
+    from symderiv.show.plots.features import Band
     from symderiv.system.system_runs import Solver
 
 _GAUSSIAN = 0.2
@@ -299,6 +300,16 @@ def fluctuations_at(
     fluctuating = StudyFluctuations(study, start)
     begin = fluctuating.drawn() if independent else None
     return _followed(fluctuating, study.alpha, N, conditions, begin)
+
+
+def error_band(study: Study) -> Band:
+    """Return how the generalisation errors of single runs scatter at the dimension of a study."""
+    from symderiv.show.plots.features import Band
+
+    found, name = fluctuations_at(study, None, None, False, ()), "generalization_error"
+    bad = found.alpha[found.expansion > _GAUSSIAN]
+    ends = found.mean_of(name), found.deviation_of(name)
+    return Band(found.alpha, *ends, found.dimension, float(min(bad, default=np.inf)))
 
 
 def system_fluctuations(
