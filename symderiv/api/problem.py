@@ -482,9 +482,9 @@ class Problem(Shown):
 
         Raises:
             InputError: an argument is not acceptable.
-            NotYetError: symderiv cannot compute the fluctuations of this problem: its steps take
-                several examples, its momentum is not of order 1/N, its inputs have several classes,
-                or a mean cannot be differentiated.
+            NotYetError: symderiv cannot compute the fluctuations of this problem: its batches grow
+                with N, its momentum does not depend on N, its inputs have several classes, or a
+                mean cannot be differentiated.
 
         Example:
             >>> import symderiv as sd

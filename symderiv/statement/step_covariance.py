@@ -15,7 +15,8 @@ independent of all else and of lower order, and up to its part along the vectors
              + Σ_xc (F_ax G_bc + F_bx G_ac) h^k_cx/w_k + Σ_cd G_ac G_bd O^k_cd,
 
 where u_x are the coordinates of ξ^x/√ρ^x_k along the vectors. E[d] is the rate in the equations,
-E[e] its correction at finite N, and Cov[d] the strength of fluctuations.
+E[e] its correction at finite N, and Cov[d] the strength of fluctuations. Two independent examples
+of one step add e with the means of each in place of means of products, and without δ_xx' dim.
 """
 
 from __future__ import annotations
@@ -52,11 +53,14 @@ class StepMoments:
         mean: The mean in the limit of large N, shape (n,).
         further: The correction of the mean at finite N, times N, shape (n,).
         covariance: The covariance, shape (n, n).
+        together: What two independent examples of one step add to ``further``, shape (n,); None
+            where it is not known.
     """
 
     mean: Floats
     further: Floats
     covariance: Floats
+    together: Floats | None = None
 
 
 def mixed(found: Sequence[tuple[float, StepMoments]]) -> StepMoments:
@@ -65,6 +69,8 @@ def mixed(found: Sequence[tuple[float, StepMoments]]) -> StepMoments:
     Args:
         found: The probabilities of the laws, and the moments of each.
     """
+    if len(found) == 1:
+        return found[0][1]
     mean, further = (
         sum(share * getattr(each, name) for share, each in found) for name in ("mean", "further")
     )
@@ -155,7 +161,9 @@ class StepVariation:
         change = self._weighing @ mean
         covariance = self._weighing @ (second - np.outer(mean, mean)) @ self._weighing.T
         covariance += self._rest(mean)
-        return StepMoments(change, self._further(second), (covariance + covariance.T) / 2)
+        together = self._further(np.outer(mean, mean), alone=False)
+        covariance = (covariance + covariance.T) / 2
+        return StepMoments(change, self._further(second), covariance, together)
 
     def averages(self, z: Floats, weights: Floats) -> dict[sp.Symbol, float]:
         """Return the averages in coefficients as means over points."""
@@ -290,14 +298,15 @@ class StepVariation:
                 rest += square * slopes[c] @ left @ slopes[d].T
         return rest
 
-    def _further(self, second: Floats) -> Floats:
-        """Return the means of e, the correction at finite N."""
+    def _further(self, second: Floats, *, alone: bool = True) -> Floats:
+        """Return the means of e, of one example or of two independent ones of a step."""
         further, L = np.zeros(self.size), self.classes
         number = {name: n for n, name in enumerate(self._names)}
         for row, (a, b) in enumerate(self.pairs):
             rows = slice(row * L, row * L + L)
             for atom, other in itertools.product(self._forces.get(a, ()), self._forces.get(b, ())):
-                further[rows] += self._norms(second, (a, atom), (b, other)) / self.state.weight
+                norms = self._norms(second, (a, atom), (b, other), alone=alone)
+                further[rows] += norms / self.state.weight
             for one, two in ((a, b), (b, a)):
                 for atom, source in itertools.product(
                     self._forces.get(one, ()), self._drifts.get(two, ())
@@ -316,14 +325,16 @@ class StepVariation:
         rank = len(self.axes(atom))
         return [self._place["part", name, atom, str(r)] for r in range(rank)]
 
-    def _norms(self, second: Floats, one: tuple[str, str], other: tuple[str, str]) -> Floats:
+    def _norms(
+        self, second: Floats, one: tuple[str, str], other: tuple[str, str], *, alone: bool
+    ) -> Floats:
         """Return the means of F F' √(ρ ρ') (u·u' - dim) in every class."""
         atoms = one[1], other[1]
         size = np.sqrt(self.eigenvalue(atoms[0]) * self.eigenvalue(atoms[1]))
         turned = np.einsum("rkn,skn->krs", self.axes(atoms[0]), self.axes(atoms[1]))
         mixed = second[np.ix_(self._parts(*one), self._parts(*other))]
         norms = np.einsum("krs,rs->k", turned, mixed)
-        if atoms[0] == atoms[1]:
+        if alone and atoms[0] == atoms[1]:
             square = second[0, self._product(atoms[0], one[0], other[0])]
             norms -= square * np.einsum("krr->k", turned)
         return np.asarray(size * norms)

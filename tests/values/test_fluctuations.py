@@ -1,5 +1,6 @@
 """Fluctuations at finite N: changes of one step, their covariance along runs, laws of times."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,10 @@ def linear_step(Q: float, R: float) -> StepMoments:
     # ξ·ξ/N - 1 given the fields: E[F² (z·z - 2)] = 2 ETA² e, e = Var(y - x)
     e = T - 2 * R + Q
     mean = np.array([2 * fx + ff, fy])
-    return StepMoments(
-        mean, np.array([2 * ETA**2 * e, 0.0]), np.array([[cov_QQ, cov_RQ], [cov_RQ, cov_RR]])
-    )
+    covariance = np.array([[cov_QQ, cov_RQ], [cov_RQ, cov_RR]])
+    # two examples of a batch: the square of the mean step, η (B - J)
+    together = np.array([ETA**2 * e, 0.0])
+    return StepMoments(mean, np.array([2 * ETA**2 * e, 0.0]), covariance, together)
 
 
 def test_moments_of_a_linear_unit_are_those_by_hand() -> None:
@@ -63,33 +65,41 @@ def test_moments_of_a_linear_unit_are_those_by_hand() -> None:
     }
     step = varied(problem, vectors, weight=np.ones(1), rho=np.ones(1))
     found, expected = PointRule(step.reading).moments([(1.0, step)]), linear_step(Q, R)
-    for name in ("mean", "further", "covariance"):
+    for name in ("mean", "further", "covariance", "together"):
         assert np.allclose(getattr(found, name), getattr(expected, name), rtol=1e-12, atol=1e-14)
 
 
-def linear_motion(Q: float, R: float) -> GaussianMotion:
+def linear_motion(Q: float, R: float, examples: int = 1) -> GaussianMotion:
     """Return the flow of a linear unit by hand."""
+
+    def noise(s: np.ndarray, coarse: bool) -> StepMoments:
+        step = linear_step(*s)
+        return replace(step, further=step.further + (examples - 1) * step.together)
+
     A = np.array([[-2 * ETA + ETA**2, 2 * ETA - 2 * ETA**2], [0.0, -ETA]])
     return GaussianMotion(
         np.array([Q, R]),
         lambda s: linear_step(*s).mean,
         lambda s, direction: A @ direction,
-        lambda s, coarse: linear_step(*s),
+        noise,
         [0, 1],
         np.eye(2),
+        examples,
     )
 
 
-def test_means_at_finite_n_are_those_of_the_exact_map_of_a_linear_unit() -> None:
+@pytest.mark.parametrize("examples", [1, 5])
+def test_means_at_finite_n_are_those_of_the_exact_map_of_a_linear_unit(examples: int) -> None:
     alpha = np.array([0.0, 0.5, 2.0, 6.0])
-    run = gaussian_run(linear_motion(0.2, 0.1), alpha, np.zeros((2, 2)))
-    for N, tolerance in ((100, 0.05), (1000, 0.005)):
+    run = gaussian_run(linear_motion(0.2, 0.1, examples), alpha, np.zeros((2, 2)))
+    for N, tolerance in ((100, 0.05 * examples), (1000, 0.005 * examples)):
         s, found = np.array([0.2, 0.1]), []
-        for number in range(int(6 * N) + 1):
+        for number in range(0, int(6 * N) + 1, examples):
             if number / N in alpha:
                 found.append(N * (s - run.states[list(alpha).index(number / N)]))
             step = linear_step(*s)
-            s = s + (step.mean + step.further / N) / N
+            further = step.further + (examples - 1) * step.together
+            s = s + examples * (step.mean + further / N) / N
         assert np.allclose(found, run.shift, rtol=0, atol=tolerance * np.abs(run.shift).max())
 
 
@@ -178,6 +188,43 @@ def test_simulated_runs_have_the_spread_and_the_times_of_the_law() -> None:
     assert not law.warnings
 
 
+@pytest.mark.turns(5)
+def test_runs_in_batches_have_the_predicted_means_and_spread() -> None:
+    N, runs, times = 60, 6000, [1.0, 3.0]
+    problem = sd.Problem(
+        "erf",
+        students=2,
+        teachers=1,
+        train_second_layer=True,
+        batch=5,
+        learning_rate=2.0,
+        second_layer_learning_rate=1.0,
+        weight_decay=0.05,
+        label_noise=0.3,
+        student_std=0.4,
+        inputs=sd.Isotropic(N),
+    )
+    found = problem.fluctuations(alpha=times)
+    single = problem.replace(
+        batch=None, learning_rate=0.4, second_layer_learning_rate=0.2, weight_decay=0.01
+    ).fluctuations(alpha=times)
+    data = problem.simulate(alpha=times, runs=runs, method="gram", progress=False).to_xarray()
+    entries = {
+        "Q[1,2]": data.Q_run[..., 0, 1],
+        "R[2,1]": data.R_run[..., 1, 0],
+        "v[1]": data.v_run[..., 0],
+    }
+    for name, each in entries.items():
+        values = each.transpose("alpha", "run").values
+        error = values.std(axis=1) / runs**0.5
+        assert np.all(np.abs(values.mean(axis=1) - found.mean_of(name)) < 4 * error)
+        # single examples at a fifth of the rates have the same limit, but other means
+        assert np.allclose(single.mean, found.mean, rtol=1e-9)
+        assert np.all(np.abs(values.mean(axis=1) - single.mean_of(name)) > 6 * error)
+        ratio = values.std(axis=1) / found.deviation_of(name)
+        assert np.all(np.abs(ratio - 1) < 4 / (2 * runs) ** 0.5 + 2 / N)
+
+
 def test_laws_that_leave_out_much_noise_warn() -> None:
     problem, start = escaping(100)
     event = "abs(R[1,1]) > 0.5"
@@ -209,7 +256,8 @@ def test_students_drawn_for_every_run_have_the_derived_spread() -> None:
     ("others", "argument"),
     [
         ({"momentum": 0.5}, "momentum"),
-        ({"batch": 4}, "batch"),
+        ({"batch": 4, "normalise": "sphere"}, "normalise"),
+        ({"batch": 4, "momentum_rate": 1.0}, "momentum_rate"),
         ({"order": "small-learning-rate"}, "order"),
     ],
 )

@@ -230,7 +230,7 @@ class Flow(PiecewiseRun):
         """The exact factors of constants, perhaps formulas in ``alpha``, from each time on at which
         they jump.
         """
-        usual = equivalent_factors(self.study, self._in_updates, exact=True)
+        usual = equivalent_factors(self.study, self.in_updates, exact=True)
         factors = []
         for phase in timetable(self.study, math.inf):
             rate = exact_rate(phase.rate)
@@ -274,7 +274,7 @@ class Flow(PiecewiseRun):
         """
         constants = cls._stated_constants(flows)
         fields = flows[0].packing("parameters").views(constants)
-        factors = [equivalent_factors(flow.study, flow._in_updates) for flow in flows]
+        factors = [equivalent_factors(flow.study, flow.in_updates) for flow in flows]
         for name in set().union(*factors) & fields.keys():
             own = np.array([each.get(name, 1.0) for each in factors])
             fields[name][...] *= own.reshape(-1, *[1] * (fields[name].ndim - 1))
@@ -290,7 +290,8 @@ class Flow(PiecewiseRun):
         return flat
 
     @property
-    def _in_updates(self) -> list[str]:
+    def in_updates(self) -> list[str]:
+        """Names of numbers of a stated rule that act once in a step."""
         names: list[str] = getattr(self.kernel.module, "IN_UPDATES", "").split()
         return names
 

@@ -7,7 +7,8 @@ with the covariance Σ, and N E[s - s̄] is m, in the limit of large N:
     Σ' = A Σ + Σ Aᵀ + D,    m' = A m + ½ H:Σ + f₁ - ½ A f,
 
 with the Jacobian A and the second derivative H of f; the last term corrects for steps of length 1/N
-in place of a flow. A and D are computed at nodes along the run and interpolated by splines, and the
+in place of a flow. It is b times as large with steps of b examples, whose f₁ has a part of every
+two of them. A and D are computed at nodes along the run and interpolated by splines, and the
 linear equations are integrated by Magnus' expansion of fourth order.
 """
 
@@ -52,6 +53,7 @@ class GaussianMotion:
             for fewer points.
         places: Places of the coordinates in flat states, shape (n,).
         spread: The flat direction of each coordinate, shape (F, n).
+        examples: The number of examples in a step.
     """
 
     begin: Floats
@@ -60,6 +62,7 @@ class GaussianMotion:
     noise: Callable[[Floats, bool], StepMoments]
     places: list[int]
     spread: Floats
+    examples: int = 1
 
     def jacobian(self, state: Floats) -> Floats:
         """Return A at a flat state, shape (n, n)."""
@@ -230,7 +233,7 @@ class _Nodes:
         return worst
 
     def pushes(self, covariance: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
-        """Return ½ H:Σ + f₁ - ½ A f as a function of time, for a given function Σ of time."""
+        """Return ½ H:Σ + f₁ - ½ b A f as a function of time, for a given function Σ of time."""
         from scipy.interpolate import CubicSpline
 
         times, motion = self.noise.alpha, self.motion
@@ -242,7 +245,7 @@ class _Nodes:
             state = self.states(now)
             late = self.linear.spline(now) @ motion.rates(state)[motion.places]
             bend = motion.bending(state, covariance(now))
-            return np.asarray(bend / 2 - late / 2 + steady(now))[None]
+            return np.asarray(bend / 2 - motion.examples * late / 2 + steady(now))[None]
 
         first = np.unique(self._run.ts[np.linspace(0, self._run.ts.size - 1, _PUSHES).astype(int)])
         pushes = _KnownRates(pushed, first, _NOISE_APART, _MOST_NOISES).spline

@@ -33,6 +33,11 @@ class Fluctuating(ABC):
     averages: tuple[str, ...]
 
     @property
+    def examples(self) -> int:
+        """The number of examples in a step, at one state."""
+        return 1
+
+    @property
     @abstractmethod
     def varied(self) -> VariedRun:
         """The flow without derivatives."""
@@ -78,14 +83,18 @@ class Fluctuating(ABC):
         def noise(state: np.ndarray, coarse: bool) -> StepMoments:
             cases = [(p, StepVariation(self.reading, own)) for p, own in self.cases(state)]
             moments = rule.moments(cases, coarse)
+            further = moments.further
+            if moments.together is not None:
+                further = further + (self.examples - 1) * moments.together
             return StepMoments(
                 moments.mean[rows] * size,
-                moments.further[rows] * size,
+                further[rows] * size,
                 moments.covariance[np.ix_(rows, rows)] * np.outer(size, size),
             )
 
         check_means(noise(begin, False), rates(begin)[self.places])
-        return GaussianMotion(begin, rates, self.product(), noise, self.places, self.spread)
+        functions = rates, self.product(), noise
+        return GaussianMotion(begin, *functions, self.places, self.spread, self.examples)
 
     @cached_property
     def rates(self) -> Callable[[np.ndarray], np.ndarray]:

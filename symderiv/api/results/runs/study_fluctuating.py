@@ -14,6 +14,7 @@ from symderiv.api.results.runs.fluctuating import (
 )
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing, families_of
+from symderiv.integrate.flows.equivalent_numbers import equivalent_factors
 from symderiv.integrate.flows.sensitivities import VariedFlow
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.problem.flat_layout import fields_of
@@ -45,11 +46,17 @@ class StudyFluctuations(Fluctuating):
 
     def __post_init__(self) -> None:
         training = self.study.training
-        for name, off in (("batch", 1), ("momentum", 0.0)):
-            if (getattr(training, name) or off) != off:
+        if training.momentum:
+            raise NotYetError(
+                f"is {training.momentum!r}: fluctuations are not known yet with momentum that does "
+                "not depend on N; use momentum = 0.0",
+                argument="momentum",
+            )
+        for name in ("normalise", "momentum_rate"):
+            if self.examples > 1 and not training.at_default(name):
                 raise NotYetError(
-                    f"is {getattr(training, name)!r}: fluctuations are known for steps of one "
-                    f"example; use {name} = {off!r}",
+                    f"fluctuations of batches are not known yet with training.{name}; leave one "
+                    "of the two out",
                     argument=name,
                 )
         state = self.start.state
@@ -61,12 +68,27 @@ class StudyFluctuations(Fluctuating):
             )
         object.__setattr__(self, "flow", flow_at(self.study, self.start))
 
+    @property
+    def examples(self) -> int:
+        return self.study.training.batch or 1
+
+    @cached_property
+    def _alone(self) -> Study:
+        """The study with single examples in place of batches; its numbers are smaller."""
+        study = self.study
+        factors = equivalent_factors(study, self.flow.in_updates)
+        training = study.training
+        # rates that are left out follow the learning rate
+        given = [n for n in factors if n == "learning_rate" or not training.at_default(n)]
+        changed = {f"training.{name}": training.size(name) * factors[name] for name in given}
+        return study.changed({**changed, "training.batch": None})
+
     @cached_property
     def reading(self) -> Reading:
         from symderiv.system.stated_system import StatedSystem
         from symderiv.system.study_system import stated_in
 
-        statement = stated_in(StatedSystem(self.study.training.order), self.study).statement
+        statement = stated_in(StatedSystem(self.study.training.order), self._alone).statement
         check_varies(statement)
         if not set(statement.families) <= _FAMILIES:
             raise NotYetError(
