@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symderiv.integrate.flows.at_rest import Rest
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.memory import (
     CHANGED,
@@ -174,9 +175,13 @@ class SteppedRun:
         self.advance(1)
 
     def decide(self) -> None:
-        """Change to implicit steps if explicit ones are limited by stability and it pays."""
+        """Change to implicit steps if explicit ones are limited by stability and it pays; end at a
+        state that stays where it is if implicit ones are limited by rounding.
+        """
         status, asked, modes = self.status, self._runs.asked, self._problem.modes
-        if (
+        if status["kind"] == KINDS.index(IMPLICIT):
+            self._rest()
+        elif (
             modes is not None
             and due(status, float(asked[-1]))
             and limited(status, self.y, self.slope, self._slope_at)
@@ -186,6 +191,23 @@ class SteppedRun:
             self._runs.queue[STOP], status["run"], status["code"] = RUNNING, 0, RUNNING
             status["in_a_row"], status["last_log"], status["since"] = 0, 0.0, status["alpha"]
             self._begin_implicit()
+
+    def _rest(self) -> None:
+        """End the run if its state stays where it is while steps do not grow with time."""
+        status, asked = self.status, self._runs.asked
+        alpha, end = float(status["alpha"]), float(asked[-1])
+        if not due(status, end) or alpha < _STUCK * status["step"]:
+            return
+        rest = Rest(self._slope_at, alpha, self.y)
+        stays = rest.stays(self._asked[0], asked[asked > alpha])
+        status["evaluations"] += rest.evaluations
+        if stays:
+            self.stop(DONE)
+            self._runs.results[0, status["results"] :] = self.y
+            status["results"], status["alpha"] = asked.size, end
+        elif rest.undecided:
+            # the answer took as much as many steps
+            status["decide"] = 2 * self.taken
 
     def _begin_implicit(self) -> None:
         """Allocate the memory of implicit steps, and choose them."""
@@ -254,6 +276,8 @@ Progress = Callable[[float, int], None]
 #: The tolerance of implicit steps, in units of that of the run.
 STRICTER = 0.02
 
+# Implicit steps at rest are as long as all before, unless rounding limits them.
+_STUCK = 10
 _SLICE_SECONDS = 0.1
 _FIRST_SLICE = 100_000.0
 
@@ -313,7 +337,7 @@ def _advance(
         if checkpoint is not None and _stopped(run, checkpoint, key):
             return run.stop(INTERRUPTED)
         started, taken, most = time.perf_counter(), run.taken, int(pace)
-        if len(kinds) > 1 and status["kind"] != KINDS.index(IMPLICIT):
+        if IMPLICIT in kinds:
             # decisions depend on counts of steps, not on the clock, so that runs are repeatable
             if taken >= status["decide"]:
                 run.decide()
