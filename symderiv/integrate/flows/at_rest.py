@@ -11,7 +11,7 @@ out lead to other states that stay, a thousandth of its numbers away. Then state
 neighbourhood along these directions, all others are led there exponentially, and the solution ends
 at one that is as close as the slope over the slowest rate. A slow decay by a power of time or a
 slow escape is no such case: at a thousandth its slope is far above rounding, down to rates of about
-1e-13.
+1e-11.
 
 Numbers that are never changed, and numbers with the same slope at all states, as both entries of an
 angle, are changed together or not at all: their differences do not move.
@@ -26,16 +26,19 @@ import numpy as np
 #: A right-hand side: of time and state, with the slope to fill.
 RightHandSide = Callable[[float, np.ndarray, np.ndarray], None]
 
-# Rounding is seen in slopes of as many states that differ by the last place, and slopes up to so
-# many times the largest difference are taken for it.
-_DRAWS, _TIMES = 16, 4.0
+# Rounding is seen in slopes of as many states that differ by the last place of the largest number;
+# slopes up to so many times the largest difference are taken for it, if no more than so many times
+# what a smooth right-hand side makes of it.
+_ROUNDING, _NEAR = float(np.finfo(float).eps), 1e-10
+_DRAWS, _TIMES, _SMOOTH = 16, 4.0, 1e3
 # Differences for derivatives, in the numbers of the state, and the least of these, in the largest.
 _DIFFERENCE, _SMALLEST = 1e-5, 1e-3
-# Slower rates, in the fastest one, count as none until other states at rest are found.
-_NONE = 1e-6
+# Slower rates, in the fastest one, count as none until other states at rest are found; how much
+# smaller than others the singular values of these are.
+_NONE, _APART = 1e-8, 0.3
 # How far away other states at rest are looked for, in the largest number; in how many times as many
-# directions as there are; and with how many iterations.
-_AWAY, _DIRECTIONS, _ITERATIONS = 1e-3, 2, 12
+# directions as there are; with how many iterations; and how much larger rounding is at their ends.
+_AWAY, _DIRECTIONS, _ITERATIONS, _CORRECTED = 1e-3, 2, 12, 16.0
 # Times that are tried for a right-hand side that depends on time, and the largest state for which
 # rates are computed.
 _LATER, _MOST = 10, 1000
@@ -49,8 +52,8 @@ class Rest:
         undecided: True where :meth:`stays` found no slope above rounding and yet no rest.
     """
 
-    def __init__(self, rhs: RightHandSide, alpha: float, y: np.ndarray) -> None:
-        self._rhs, self._alpha, self._y = rhs, alpha, y.copy()
+    def __init__(self, rhs: RightHandSide, alpha: float, y: np.ndarray, slope: np.ndarray) -> None:
+        self._rhs, self._alpha, self._y, self._here = rhs, alpha, y.copy(), slope.copy()
         self._largest = float(np.max(np.abs(y)))
         self._random = np.random.default_rng(1)
         self.evaluations, self.undecided = 0, False
@@ -62,12 +65,12 @@ class Rest:
             relative: the change that is allowed, in the largest number of the state.
             later: times to come, at which the right-hand side must be the same; shape (P,).
         """
-        y, size = self._y, self._y.size
-        if size > _MOST or not self._largest < np.inf:
+        y, size, slope = self._y, self._y.size, self._here
+        # slopes of most states are told from rounding without another one
+        if size > _MOST or not np.max(np.abs(slope)) <= _NEAR * self._largest < np.inf:
             return False
-        slope = self._slope(y)
-        last = np.finfo(float).eps * self._random.integers(-2, 3, (_DRAWS, size))
-        drawn = np.array([self._slope(y * (1.0 + each)) for each in last])
+        last = _ROUNDING * self._largest * self._random.integers(-2, 3, (_DRAWS, size))
+        drawn = np.array([self._slope(y + each) for each in last])
         rounding = _TIMES * np.max(np.abs(drawn - slope), axis=0)
         if not np.all(np.abs(slope) <= rounding):
             return False
@@ -112,11 +115,13 @@ class Rest:
         if not np.all(np.isfinite(rates)):
             return False
         each = np.linalg.eigvals(rates)
-        still = _NONE * np.max(np.abs(each), initial=0.0)
+        fastest, rounded = np.max(np.abs(each), initial=0.0), np.max(rounding)
         left, values, right = np.linalg.svd(rates)
-        kept = values > still
+        kept = np.arange(rows.size) < np.sum(each.real < -_NONE * fastest)
         # as many directions without a rate as there are rates of zero: no change grows linearly
-        if np.any(each.real > still) or np.sum(each.real >= -still) != np.sum(~kept):
+        none = np.max(values[~kept], initial=0.0) <= _APART * np.min(values[kept], initial=np.inf)
+        smooth = rounded <= _SMOOTH * _ROUNDING * self._largest * fastest
+        if np.any(each.real > _NONE * fastest) or not (none and smooth):
             return False
         back = together @ (right[kept].T / values[kept]) @ left[:, kept].T
         if np.max(np.abs(back @ slope[rows]), initial=0.0) > relative * self._largest:
@@ -127,7 +132,7 @@ class Rest:
         for state in self._y + weights @ free:
             for _ in range(_ITERATIONS):
                 slope = self._slope(state)
-                if np.all(np.abs(slope) <= 2.0 * rounding):
+                if np.all(np.abs(slope) <= _CORRECTED * rounded):
                     break
                 state -= back @ slope[rows]
             else:

@@ -176,14 +176,13 @@ class SteppedRun:
 
     def decide(self) -> None:
         """Change to implicit steps if explicit ones are limited by stability and it pays; end at a
-        state that stays where it is if implicit ones are limited by rounding.
+        state that stays where it is.
         """
         status, asked, modes = self.status, self._runs.asked, self._problem.modes
-        if status["kind"] == KINDS.index(IMPLICIT):
-            self._rest()
-        elif (
-            modes is not None
-            and due(status, float(asked[-1]))
+        if not due(status, float(asked[-1])) or self._rests() or modes is None:
+            return
+        if (
+            status["kind"] != KINDS.index(IMPLICIT)
             and limited(status, self.y, self.slope, self._slope_at)
             and implicit_pays(status, asked, modes, self._asked[0])
         ):
@@ -192,13 +191,16 @@ class SteppedRun:
             status["in_a_row"], status["last_log"], status["since"] = 0, 0.0, status["alpha"]
             self._begin_implicit()
 
-    def _rest(self) -> None:
-        """End the run if its state stays where it is while steps do not grow with time."""
+    def _rests(self) -> bool:
+        """Return whether the run has ended at a state that stays where it is, where steps do not
+        grow with time and many are left.
+        """
         status, asked = self.status, self._runs.asked
-        alpha, end = float(status["alpha"]), float(asked[-1])
-        if not due(status, end) or alpha < _STUCK * status["step"]:
-            return
-        rest = Rest(self._slope_at, alpha, self.y)
+        alpha, end, step = float(status["alpha"]), float(asked[-1]), float(status["step"])
+        many = _STUCK if status["kind"] == KINDS.index(IMPLICIT) else _MANY
+        if alpha < _STUCK * step or end - alpha < many * step:
+            return False
+        rest = Rest(self._slope_at, alpha, self.y, self.slope)
         stays = rest.stays(self._asked[0], asked[asked > alpha])
         status["evaluations"] += rest.evaluations
         if stays:
@@ -208,6 +210,7 @@ class SteppedRun:
         elif rest.undecided:
             # the answer took as much as many steps
             status["decide"] = 2 * self.taken
+        return stays
 
     def _begin_implicit(self) -> None:
         """Allocate the memory of implicit steps, and choose them."""
@@ -276,8 +279,9 @@ Progress = Callable[[float, int], None]
 #: The tolerance of implicit steps, in units of that of the run.
 STRICTER = 0.02
 
-# Implicit steps at rest are as long as all before, unless rounding limits them.
-_STUCK = 10
+# Implicit steps at rest are as long as all before, unless rounding limits them. So many explicit
+# steps take as long as a person waits.
+_STUCK, _MANY = 10, 1e5
 _SLICE_SECONDS = 0.1
 _FIRST_SLICE = 100_000.0
 
