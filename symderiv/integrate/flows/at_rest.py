@@ -1,4 +1,4 @@
-"""Whether a state stays where it is: all that is left of its slope is rounding.
+"""States that stay where they are: all that is left of their slopes is rounding.
 
 Steps end up shorter than accuracy asks for where a state has come to rest at one of many: there its
 slope is nothing but rounding, which nothing damps along the directions to the others, so that it
