@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +80,8 @@ class StepLimits:
         cone: relative enlargement of the diagonal in the cone test.
         max_steps: the number of steps, accepted and rejected, after which to stop.
         between: the largest number of evaluations in shorter steps that are made for results
-            between steps; results that need more are not a number.
+            between steps; results that need more are not a number. Nor are results in implicit
+            steps whose iterations do not converge even in parts.
     """
 
     relative: float
@@ -120,6 +121,18 @@ class FlatResult:
     @property
     def cause(self) -> str:
         return REASONS[self.code]
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Which results are not there, shape (reached,); see :class:`StepLimits`."""
+        absent: np.ndarray = np.isnan(self.results[: self.reached]).any(axis=1)
+        return absent
+
+    @property
+    def there(self) -> FlatResult:
+        """The run with the results alone that are there."""
+        rows = self.results[: self.reached][~self.missing]
+        return replace(self, results=rows, reached=len(rows))
 
 
 class SteppedRun:
