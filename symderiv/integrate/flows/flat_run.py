@@ -124,7 +124,7 @@ class FlatResult:
 
     @property
     def missing(self) -> np.ndarray:
-        """Which results are not there, shape (reached,); see :class:`StepLimits`."""
+        """Mark results that are not there, shape (reached,); see :class:`StepLimits`."""
         absent: np.ndarray = np.isnan(self.results[: self.reached]).any(axis=1)
         return absent
 

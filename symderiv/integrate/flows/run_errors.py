@@ -172,11 +172,13 @@ def accuracy(changes: np.ndarray, errors: np.ndarray, unseen: float) -> float:
 
     Args:
         changes: Its relative uncertainty at each time, as two runs show it.
-        errors: The generalisation error at these times, and perhaps at later ones.
+        errors: The generalisation error at these times, and perhaps at later ones; not a number
+            where a result is missing, of which nothing is said.
         unseen: What they may not show, relative to the largest generalisation error.
     """
     sizes = np.abs(errors[: changes.size])
-    sizes = np.where(np.isnan(sizes), 0.0, sizes)
+    known = ~np.isnan(sizes)
+    changes, sizes = changes[known], sizes[known]
     hidden = unseen * np.max(sizes, initial=0.0)
     if hidden > _IGNORED:
         # at most all digits
