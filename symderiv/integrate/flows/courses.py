@@ -417,7 +417,8 @@ class PiecewiseRun(ABC):
         Where a result is missing there is nothing to compare.
         """
         common, worst = min(first.reached, second.reached), 0.0
-        known = ~(first.missing[:common] | second.missing[:common])
+        missing = np.isnan(np.hstack([run.results[:common] for run in (first, second)]))
+        known = ~missing.any(axis=1)
         if not np.any(known):
             return math.inf
         ours, theirs = (self.compared(run.results[:common][known]) for run in (first, second))

@@ -205,13 +205,13 @@ class SteppedRun:
             self._begin_implicit()
 
     def _rests(self) -> bool:
-        """Return whether the run has ended at a state that stays where it is, where steps do not
-        grow with time and many are left.
+        """Return whether the run has ended at a state that stays where it is, where steps are far
+        shorter than the times before and to come.
         """
         status, asked = self.status, self._runs.asked
         alpha, end, step = float(status["alpha"]), float(asked[-1]), float(status["step"])
-        many = _STUCK if status["kind"] == KINDS.index(IMPLICIT) else _MANY
-        if alpha < _STUCK * step or end - alpha < many * step:
+        many = _STUCK[KINDS[int(status["kind"])]] * step
+        if alpha < many or end - alpha < many:
             return False
         rest = Rest(self._slope_at, alpha, self.y, self.slope)
         stays = rest.stays(self._asked[0], asked[asked > alpha])
@@ -292,9 +292,9 @@ Progress = Callable[[float, int], None]
 #: The tolerance of implicit steps, in units of that of the run.
 STRICTER = 0.02
 
-# Implicit steps at rest are as long as all before, unless rounding limits them. So many explicit
-# steps take as long as a person waits.
-_STUCK, _MANY = 10, 1e5
+# So many steps would fit into the times before and to come. At rest an implicit one is as long as
+# all before, unless rounding limits it; explicit ones are limited by stability, and then by that.
+_STUCK = {EXPLICIT: 1e4, IMPLICIT: 10.0}
 _SLICE_SECONDS = 0.1
 _FIRST_SLICE = 100_000.0
 
