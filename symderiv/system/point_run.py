@@ -14,7 +14,12 @@ import numpy as np
 from symderiv.foundation.errors import warn_caller
 from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, PiecewiseRun, RightHandSide
 from symderiv.integrate.flows.flat_run import FlatResult, Progress
-from symderiv.integrate.flows.run_errors import first_tolerance, measured, why_missed
+from symderiv.integrate.flows.run_errors import (
+    first_tolerance,
+    measured,
+    missing_warnings,
+    why_missed,
+)
 from symderiv.system.closed_motion import BEGIN, overlap_name, scalar_name
 from symderiv.system.means_extent import LONG, RunOfMeans
 from symderiv.system.system_trajectory import SystemRun
@@ -186,6 +191,6 @@ class PointRun(PiecewiseRun):
             {name: layout.dimensions(name) for name in names},
             attributes=means.attributes,
             missed=why_missed(tolerance, best) if missed else "",
-            warnings=tuple(means.warnings(tolerance)),
+            warnings=(*missing_warnings(self.goal.alpha, rows), *means.warnings(tolerance)),
             error_method=best.method,
         )

@@ -412,11 +412,16 @@ class PiecewiseRun(ABC):
         """Yield the arrays whose errors are measured at flat states, each with its scale."""
 
     def apart(self, first: FlatResult, second: FlatResult) -> float:
-        """Return the largest difference of two runs at common times, in scales of the second."""
+        """Return the largest difference of two runs at common times, in scales of the second.
+
+        Where a result is missing there is nothing to compare.
+        """
         common, worst = min(first.reached, second.reached), 0.0
-        if common == 0:
+        missing = np.isnan(np.hstack([run.results[:common] for run in (first, second)]))
+        known = ~missing.any(axis=1)
+        if not np.any(known):
             return math.inf
-        ours, theirs = (self.compared(run.results[:common]) for run in (first, second))
+        ours, theirs = (self.compared(run.results[:common][known]) for run in (first, second))
         with np.errstate(over="ignore", invalid="ignore"):  # if runs diverge
             for (one, _), (other, scale) in zip(ours, theirs, strict=True):
                 apart = np.abs(one - other) / np.where(scale > 0, scale, 1.0)

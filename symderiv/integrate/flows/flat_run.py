@@ -7,11 +7,12 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from symderiv.integrate.flows.at_rest import Rest
 from symderiv.integrate.steppers.coupled_modes import CoupledModes
 from symderiv.integrate.steppers.memory import (
     CHANGED,
@@ -79,7 +80,8 @@ class StepLimits:
         cone: relative enlargement of the diagonal in the cone test.
         max_steps: the number of steps, accepted and rejected, after which to stop.
         between: the largest number of evaluations in shorter steps that are made for results
-            between steps; results that need more are not a number.
+            between steps; results that need more are not a number. Nor are results in implicit
+            steps whose iterations do not converge even in parts.
     """
 
     relative: float
@@ -119,6 +121,18 @@ class FlatResult:
     @property
     def cause(self) -> str:
         return REASONS[self.code]
+
+    @property
+    def missing(self) -> np.ndarray:
+        """Mark results that are not there, shape (reached,); see :class:`StepLimits`."""
+        absent: np.ndarray = np.isnan(self.results[: self.reached]).any(axis=1)
+        return absent
+
+    @property
+    def there(self) -> FlatResult:
+        """The run with the results alone that are there."""
+        rows = self.results[: self.reached][~self.missing]
+        return replace(self, results=rows, reached=len(rows))
 
 
 class SteppedRun:
@@ -174,11 +188,14 @@ class SteppedRun:
         self.advance(1)
 
     def decide(self) -> None:
-        """Change to implicit steps if explicit ones are limited by stability and it pays."""
+        """Change to implicit steps if explicit ones are limited by stability and it pays; end at a
+        state that stays where it is.
+        """
         status, asked, modes = self.status, self._runs.asked, self._problem.modes
+        if not due(status, float(asked[-1])) or self._rests() or modes is None:
+            return
         if (
-            modes is not None
-            and due(status, float(asked[-1]))
+            status["kind"] != KINDS.index(IMPLICIT)
             and limited(status, self.y, self.slope, self._slope_at)
             and implicit_pays(status, asked, modes, self._asked[0])
         ):
@@ -186,6 +203,27 @@ class SteppedRun:
             self._runs.queue[STOP], status["run"], status["code"] = RUNNING, 0, RUNNING
             status["in_a_row"], status["last_log"], status["since"] = 0, 0.0, status["alpha"]
             self._begin_implicit()
+
+    def _rests(self) -> bool:
+        """Return whether the run has ended at a state that stays where it is, where steps are far
+        shorter than the times before and to come.
+        """
+        status, asked = self.status, self._runs.asked
+        alpha, end, step = float(status["alpha"]), float(asked[-1]), float(status["step"])
+        many = _STUCK[KINDS[int(status["kind"])]] * step
+        if alpha < many or end - alpha < many:
+            return False
+        rest = Rest(self._slope_at, alpha, self.y, self.slope)
+        stays = rest.stays(self._asked[0], asked[asked > alpha])
+        status["evaluations"] += rest.evaluations
+        if stays:
+            self.stop(DONE)
+            self._runs.results[0, status["results"] :] = self.y
+            status["results"], status["alpha"] = asked.size, end
+        elif rest.undecided:
+            # the answer took as much as many steps
+            status["decide"] = 2 * self.taken
+        return stays
 
     def _begin_implicit(self) -> None:
         """Allocate the memory of implicit steps, and choose them."""
@@ -254,6 +292,9 @@ Progress = Callable[[float, int], None]
 #: The tolerance of implicit steps, in units of that of the run.
 STRICTER = 0.02
 
+# So many steps would fit into the times before and to come. At rest an implicit one is as long as
+# all before, unless rounding limits it; explicit ones are limited by stability, and then by that.
+_STUCK = {EXPLICIT: 1e4, IMPLICIT: 10.0}
 _SLICE_SECONDS = 0.1
 _FIRST_SLICE = 100_000.0
 
@@ -313,7 +354,7 @@ def _advance(
         if checkpoint is not None and _stopped(run, checkpoint, key):
             return run.stop(INTERRUPTED)
         started, taken, most = time.perf_counter(), run.taken, int(pace)
-        if len(kinds) > 1 and status["kind"] != KINDS.index(IMPLICIT):
+        if IMPLICIT in kinds:
             # decisions depend on counts of steps, not on the clock, so that runs are repeatable
             if taken >= status["decide"]:
                 run.decide()

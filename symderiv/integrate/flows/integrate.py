@@ -24,6 +24,7 @@ from symderiv.integrate.flows.run_errors import (
     accuracy_warnings,
     first_tolerance,
     measured,
+    missing_warnings,
 )
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import LOCAL_SUM, Trajectory
@@ -100,6 +101,7 @@ def _warned(
         *start.warnings,
         *(() if start.data is None else start.data.warnings()),
         *activation_warnings(kernel, problem.study.time.relative_tolerance, beyond),
+        *missing_warnings(problem.study.alpha, best.result),
         *accuracy_warnings(problem.study, best, kept, problem.goal.relative_tolerance),
         *_compression_warnings(compression),
         *range_warnings(kernel, trajectory, beyond),

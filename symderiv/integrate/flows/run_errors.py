@@ -126,7 +126,7 @@ class Worse:
         """Return the worse integration to compare with a run whose steps have a tolerance."""
         larger = problem.looser(tolerance, TIMES)
         size = WORSE_START * (_IMPLICIT_ROUNDING if IMPLICIT in result.method else 1.0)
-        flow = problem.shaken(result, size, 0)
+        flow = problem.shaken(result.there, size, 0)
         added = NOT_SHOWN * tolerance if larger > tolerance else 0.0
         return cls(flow, larger, EXPLICIT, added, _BETWEEN * tolerance)
 
@@ -172,10 +172,13 @@ def accuracy(changes: np.ndarray, errors: np.ndarray, unseen: float) -> float:
 
     Args:
         changes: Its relative uncertainty at each time, as two runs show it.
-        errors: The generalisation error at these times, and perhaps at later ones.
+        errors: The generalisation error at these times, and perhaps at later ones; not a number
+            where a result is missing, of which nothing is said.
         unseen: What they may not show, relative to the largest generalisation error.
     """
     sizes = np.abs(errors[: changes.size])
+    known = ~np.isnan(sizes)
+    changes, sizes = changes[known], sizes[known]
     hidden = unseen * np.max(sizes, initial=0.0)
     if hidden > _IGNORED:
         # at most all digits
@@ -296,7 +299,8 @@ def rounding_in(
     runs.append(begun)
     # a run that diverges may end before the others
     rows = min(len(each.results) for each in (result, begun, coarse))
-    there = np.flatnonzero(np.isfinite(begun.results[:rows]).all(axis=1))[-1:]
+    both = np.isfinite(begun.results[:rows]) & ~result.missing[:rows, None]
+    there = np.flatnonzero(both.all(axis=1))[-1:]
     if there.size == 0:
         return 0.0
     begun = filled(begun, coarse)
@@ -499,6 +503,19 @@ def _limited(asked: float, reached: float, least: float) -> str:
         f"{error_missed(asked, reached)}: the means in the equations are accurate to {least:.1e} "
         f"only; ask for {wider:g}"
     )
+
+
+def missing_warnings(alpha: np.ndarray, result: FlatResult) -> Iterator[str]:
+    """Yield a warning about results at times ``alpha`` that are not there."""
+    times = alpha[: result.reached][result.missing]
+    if times.size > 0:
+        where = f"at alpha = {times[0]:.4g}"
+        if times.size > 1:
+            where = f"at {times.size} times from alpha = {times[0]:.4g} to {times[-1]:.4g}"
+        yield (
+            f"there is no result {where}, only NaN: iterations of the implicit steps there did not "
+            "converge; errors are stated for the other results; ask for other times, or end earlier"
+        )
 
 
 def accuracy_warnings(study: Study, best: MeasuredRun, kept: bool, least: float) -> Iterator[str]:

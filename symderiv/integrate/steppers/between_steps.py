@@ -25,6 +25,9 @@ import numpy as np
 from symderiv.compiled_code.compiled import compiled, part_of_compiled
 from symderiv.integrate.steppers.memory import ENDS, RUNNING
 
+# A chord goes through so many ends; rounding of numbers, in the largest one.
+_CHORD, _ROUNDING = -1, 1e-14
+
 __all__ = ["ENDS", "Ends", "fill_results", "hermite_constants", "hermite_weights"]
 
 
@@ -122,12 +125,16 @@ def fill_results(status, asked, results, ends, tolerances, control):  # type: ig
             else:
                 if count == 0 and alpha > status.own_until:
                     count = _prepared(status, e, ends, tolerances, control)
+                if count == 0 and _still(status, e, ends, tolerances, control):
+                    count = _CHORD
                 if count == 0 and status.between < tolerances[2]:
                     status.inside = e
                     return
                 if count == 0:
                     for c in range(result.size):
                         result[c] = math.nan
+                elif count == _CHORD:
+                    _along(alpha, e, ends, result)
                 else:
                     _between(alpha, count, ends, result)
             status.results += 1
@@ -169,6 +176,43 @@ def _prepared(status, e, ends, tolerances, control):  # type: ignore[no-untyped-
     else:
         status.own_until = ends.times[end]
     return 0
+
+
+@part_of_compiled
+def _still(status, e, ends, tolerances, control):  # type: ignore[no-untyped-def]
+    """Return whether the state is the same, within the tolerance, at both ends of the step after
+    end ``e`` and at the end before; steps that can be halved need no chord.
+
+    Nothing can be hidden between such ends. If the solution left the state in this step and came
+    back, the polynomial through the stages would turn around, and the estimated error, which is
+    what a polynomial of lower degree misses of it, would be as large as the way: no step is
+    accepted like that. Nor did it leave in the step before, which is at least a fifth as long, and
+    where the equations do not depend on time a state that is left is left at once.
+    """
+    first = ends.states[e % ENDS, 0]
+    if control.halves:
+        return False
+    for other in range(max(0, e - 1, status.accepted - ENDS + 1), e + 2):
+        second = ends.states[other % ENDS, 0]
+        largest = 0.0
+        for c in range(first.size):
+            ends.scratch[c] = second[c] - first[c]
+            largest = max(largest, abs(first[c]))
+        # numbers that are zero to rounding stay so
+        rounding = tolerances[0], tolerances[1] + _ROUNDING * largest
+        if not _norm(ends.scratch, first, second, rounding) <= control.between:
+            return False
+    return True
+
+
+@part_of_compiled
+def _along(alpha, e, ends, result):  # type: ignore[no-untyped-def]
+    """Write what the chord of the step after end ``e`` is at a time."""
+    begin, end = e % ENDS, (e + 1) % ENDS
+    first, second = ends.states[begin, 0], ends.states[end, 0]
+    part = (alpha - ends.times[begin]) / (ends.times[end] - ends.times[begin])
+    for c in range(result.size):
+        result[c] = first[c] + part * (second[c] - first[c])
 
 
 @part_of_compiled
