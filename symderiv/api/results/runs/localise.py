@@ -382,12 +382,12 @@ def _words(kind: str, gain: float | None, lengths: Sequence[Any]) -> str:
 
 
 def _shown(record: dict[str, Any]) -> Part:
-    ratio, sites = record["participation_ratio"], record["sites"]
+    ratio, sites, units = (record[name] for name in ("participation_ratio", "sites", "units"))
     error = f" ± {ratio['standard_error']:.2g}" if ratio["standard_error"] else ""
     outcomes = {name: n for name, n in record["outcomes"].items() if name != "threshold" and n}
     rows = [
         ("inputs", f"{record['inputs']}, {sites} sites on a ring"),
-        ("network", f"mean of {record['units']} units {record['activation']}"),
+        ("network", f"mean of {units} unit{'s' * (units != 1)}, {record['activation']}"),
         ("method", record["method"]),
         (
             "participation ratio",
