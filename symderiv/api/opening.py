@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,12 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import why_unread
 from symderiv.foundation.keeping import KEPT
 from symderiv.foundation.named_arguments import public
+from symderiv.foundation.packing import families_of, field_named
 from symderiv.integrate.flows.compression import Compression
 from symderiv.integrate.flows.trajectory import Trajectory
 from symderiv.problem.state import State, load_state, unchecked_state
 from symderiv.storage.learning_curves import facts_of
-from symderiv.storage.run_files import BY, of_rules, read_run
+from symderiv.storage.run_files import BY, GIVEN_START, START, of_rules, read_run
 from symderiv.system.system_trajectory import KIND, SystemRun
 
 if TYPE_CHECKING:
@@ -184,8 +186,14 @@ def _ledger(path: Path) -> Verdicts:
     return Verdicts(records, unsettled, in_full=False)
 
 
-def _state(variables: dict[str, np.ndarray], *moving: np.ndarray) -> State:
-    """Return a state with these overlaps per eigenvalue and output weights of the students."""
+def _state(
+    variables: dict[str, np.ndarray],
+    *moving: np.ndarray,
+    further: Mapping[str, np.ndarray] | None = None,
+) -> State:
+    """Return a state with these overlaps per eigenvalue and output weights of the students, and
+    what a rule adds.
+    """
     students, cross, weights = moving
     return unchecked_state(
         variables["eigenvalue"],
@@ -196,6 +204,7 @@ def _state(variables: dict[str, np.ndarray], *moving: np.ndarray) -> State:
         variables["T"],
         weights,
         variables["teacher_weights"],
+        further=further,
     )
 
 
@@ -227,8 +236,10 @@ def _trajectory(
         **arrays,
         student_overlap=students,
         cross_overlap=cross,
-        initial=_state(variables, students[0], cross[0], weights[0]),
-        final=_state(variables, students[-1], cross[-1], weights[-1]),
+        initial=_first(variables, students, cross, str(attributes.get(GIVEN_START, "")).split()),
+        final=_state(
+            variables, students[-1], cross[-1], weights[-1], further=_added(variables, -1)
+        ),
         compression=compression,
         attributes=facts,
         further=_further(variables, ""),
@@ -239,10 +250,53 @@ def _trajectory(
 
 def _start(variables: dict[str, np.ndarray]) -> State | None:
     """Return the initial state of a simulation; files of earlier versions do not have it."""
-    if "initial_weights" not in variables:
+    if START[-1] not in variables:
         return None
-    names = ("initial_student_overlap", "initial_cross_overlap", "initial_weights")
-    return _state(variables, *(variables[name] for name in names))
+    return _state(variables, *(variables[name] for name in START))
+
+
+def _first(
+    variables: dict[str, np.ndarray],
+    students: np.ndarray,
+    cross: np.ndarray,
+    given: list[str],
+) -> State:
+    """Return the start of a run, of which ``given`` names what a rule adds.
+
+    Files of earlier versions have it only if it is the first row.
+    """
+    begins = variables["alpha"][0] == 0.0
+    moving: tuple[np.ndarray, ...] = students[0], cross[0], variables["v"][0]
+    if START[-1] in variables:
+        moving = tuple(variables[name] for name in START)
+    elif not begins:
+        moving = tuple(np.full(each.shape, np.nan) for each in moving)
+    added = _added(variables, 0) if begins else {}
+    further = {name: added.get(name, np.array(np.nan)) for name in given}
+    return _state(variables, *moving, further=further)
+
+
+def _added(variables: dict[str, np.ndarray], row: int) -> dict[str, np.ndarray]:
+    """Return what a rule adds to a state at a time of a file; not a number where the file has only
+    sums over eigenvalues, or nothing.
+    """
+    added = {"b": variables["b"][row]} if "b" in variables else {}
+    weight, variance = variables["weight"], variables["weight"] * variables["eigenvalue"]
+    for name in variables:
+        if name in ("P", "W", "C") or ("." in name and BY not in name):
+            field = field_named(name)
+            share = weight if families_of(field)[1] == "B" else variance
+            share = share if share.size == 1 else np.full(share.size, np.nan)
+            added[field] = variables[name][row][..., None] / share
+    if "P" in variables:
+        # files have no velocities of output weights and biases
+        fixed = len(variables["v"]) > 1 and not np.ptp(variables["v"], axis=0).any()
+        size = variables["v"].shape[1:]
+        added |= {
+            "v_velocity": np.full(size, 0.0 if fixed else np.nan),
+            "b_velocity": np.full(size, np.nan),
+        }
+    return added
 
 
 def _further(variables: dict[str, np.ndarray], ending: str) -> dict[str, np.ndarray]:

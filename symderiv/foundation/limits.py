@@ -6,13 +6,14 @@ import os
 import resource
 from pathlib import Path
 
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import InputError, check_whole
 
 # The share of free memory that may be asked for; the rest is for what is not counted.
 _SHARE = 0.9
 # Smaller requests are not checked: asking the machine would take a third of a short run's time.
 _SMALL = 64 * 2**20
 _UNKNOWN = 2**62
+_MOST_THREADS = 1000
 
 
 def available_memory() -> int:
@@ -25,6 +26,21 @@ def available_memory() -> int:
     if limit != resource.RLIM_INFINITY:
         limits.append(limit - _own_pages())
     return max(0, min(limits))
+
+
+def check_threads(argument: str, number: object) -> None:
+    """Raise an error if an argument is no number of threads that a machine can run.
+
+    Raises:
+        InputError: it is not a whole number of at least 1, or too large.
+    """
+    check_whole(argument, number, 1)
+    if number > _MOST_THREADS:  # type: ignore[operator]
+        raise InputError(
+            f"must be at most {_MOST_THREADS}, not {number}; more threads than processors only "
+            "take memory",
+            argument=argument,
+        )
 
 
 def check_memory(needed: float, what: str, *, argument: str | None = None) -> None:

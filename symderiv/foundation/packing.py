@@ -39,6 +39,17 @@ def families_of(name: str) -> tuple[str, ...]:
     return tuple(families) if kind in ("covariance", "product", "overlap") else ()
 
 
+def of_rule(name: str) -> bool:
+    """Return whether a state holds an array of this name only under a learning rule."""
+    own = "b", "v_velocity", "b_velocity", "momentum_overlap", "momentum_square", "momentum_cross"
+    return name in own or name.startswith("overlap_")
+
+
+def velocities_in(name: str) -> int:
+    """Return the power of the velocities in an array of a state."""
+    return families_of(name).count("U") + name.endswith("_velocity")
+
+
 def is_symmetric(name: str) -> bool:
     """Return whether an array holds overlaps within one family, so that it is symmetric."""
     families = families_of(name)
@@ -168,6 +179,12 @@ _NAMES = {
     "momentum_square": "W",
     "momentum_cross": "C",
 }
+
+
+def field_named(name: str) -> str:
+    """Return the field of solver modules of an order parameter; see :func:`order_name`."""
+    fields = {shown: field for field, shown in _NAMES.items()}
+    return fields.get(name) or "overlap_" + name.replace(".", "_")
 
 
 def order_name(field: str) -> str:

@@ -8,7 +8,7 @@ R/ρ and t_k = ρ_k² T/ρ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,15 +44,13 @@ def added_fields(study: Study) -> dict[str, AddedField]:
     if not study.rule_keys:
         return {}
     # imported here: the arrays of a rule need SymPy, plain descent does not
-    from symderiv.lowering.solver_arrays import STATE, arrays_of
-    from symderiv.problem.rule_of import rule_of
+    from symderiv.problem.rule_of import added_arrays
 
-    further = arrays_of(rule_of(study).rule).state.fields[len(STATE.fields) :]
     return {
         order_name(field.name): AddedField(
             field.name, families_of(field.name) if "L" in field.shape else ()
         )
-        for field in further
+        for field in added_arrays(study)
     }
 
 
@@ -101,7 +99,7 @@ def start_of_overlaps(study: Study, given: Mapping[str, Any]) -> Initial:
         name: np.moveaxis(array, 0, -1) if array.ndim == 3 else array
         for name, array in further.items()
     }
-    return Initial(start.state, None, data, start.warnings, moved)
+    return Initial(replace(start.state, further=moved), None, data, start.warnings, moved)
 
 
 def _state(study: Study, data: DataModel, given: Mapping[str, Any]) -> State:

@@ -11,6 +11,7 @@ import numpy as np
 
 from symderiv.foundation.errors import InputError
 from symderiv.foundation.limits import check_memory
+from symderiv.foundation.packing import order_name
 from symderiv.inputs import DataModel
 from symderiv.inputs.latent_teacher import LatentTeacher
 from symderiv.problem.state import State, load_state, unchecked_state
@@ -396,7 +397,32 @@ def start_from(study: Study, state: State) -> Initial:
     )
     if data is not None:
         warnings += data.remarks
-    return Initial(state, None, data, warnings)
+    return Initial(state, None, data, warnings, _further_of(study, state))
+
+
+def _further_of(study: Study, state: State) -> dict[str, np.ndarray]:
+    """Return what a state holds of the arrays that the study's rule adds."""
+    if not state.further or not study.rule_keys:
+        return {}
+    # imported here: the arrays of a rule need SymPy, plain descent does not
+    from symderiv.problem.rule_of import added_arrays
+
+    sizes = {"K": state.K, "M": state.M, "L": state.L}
+    further = {}
+    for array in added_arrays(study):
+        if array.name not in state.further:
+            continue
+        value, shape = state.further[array.name], tuple(sizes[axis] for axis in array.shape)
+        if not np.isfinite(value).all():
+            raise InputError(
+                "is not known in this state: files of runs keep it only in sum over the "
+                "eigenvalues; save the state at the end, or solve again",
+                argument=order_name(array.name),
+            )
+        if value.shape != shape:
+            raise InputError(f"has shape {value.shape}, expected {shape}", argument=array.name)
+        further[array.name] = value
+    return further
 
 
 def coordinates_of(data: DataModel | None) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from symderiv.keys.study_tables import STATED_KEYS
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.learning.rule.loss import loss
 from symderiv.problem.study import Study
+
+if TYPE_CHECKING:
+    from symderiv_codegen import Array
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,13 @@ def rule_of(study: Study) -> StudyRule:
     sizes |= {"student_biases": study.student_biases, "teacher_biases": study.teacher_biases}
     state = {"b": study.student_biases} if trained else {}
     return StudyRule(rule, sizes, {**state, **_no_velocities(rule)})
+
+
+def added_arrays(study: Study) -> tuple[Array, ...]:
+    """Return the arrays that a study's rule adds to the state of plain descent."""
+    from symderiv.lowering.solver_arrays import STATE, arrays_of
+
+    return tuple(arrays_of(rule_of(study).rule).state.fields[len(STATE.fields) :])
 
 
 def _no_velocities(rule: LearningRule) -> dict[str, np.ndarray]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from symderiv.foundation.errors import InputError
 from symderiv.foundation.files import kind_of, why_unread
 from symderiv.foundation.named_arguments import public_methods
 from symderiv.foundation.outputs import Output, as_output
+from symderiv.foundation.packing import of_rule
 from symderiv.foundation.seals import is_broken
 from symderiv.foundation.showing import Shown, Summary
 from symderiv.problem.flat_layout import pack_state, split_flat
@@ -48,6 +50,8 @@ class State(Shown):
         teacher_covariance: T, shape (M, M), symmetric.
         student_weights: v, shape (K,).
         teacher_weights: shape (M,).
+        further: what a learning rule adds, by the names of solver modules, with the eigenvalue's
+            index last; what is left out begins as it does without a given state.
 
     All arrays are float64, in C order and read-only. With :math:`\varphi_n = \sqrt N E[\xi y_n]`,
     Q_k, r_k and t_k are the means of :math:`J_i J_j`, :math:`J_i \varphi_n` and
@@ -66,6 +70,7 @@ class State(Shown):
     teacher_covariance: np.ndarray
     student_weights: np.ndarray
     teacher_weights: np.ndarray
+    further: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
@@ -112,7 +117,10 @@ class State(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return all arrays as nested lists."""
-        return {name: getattr(self, name).tolist() for name in ARRAYS}
+        return {name: array.tolist() for name, array in self._arrays().items()}
+
+    def _arrays(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ARRAYS} | dict(self.further)
 
     def _summary(self) -> Summary:
         rows: list[tuple[str, object]] = [
@@ -126,7 +134,7 @@ class State(Shown):
         """Q_k, r_k, v in one vector, as the generated modules pack them."""
         return pack_state(self.student_overlap, self.cross_overlap, self.student_weights)
 
-    def with_flat(self, flat: np.ndarray) -> State:
+    def with_flat(self, flat: np.ndarray, further: Mapping[str, np.ndarray] | None = None) -> State:
         """Return the state of the same problem at another time, from a vector as :meth:`flat` gives
         it.
         """
@@ -141,6 +149,7 @@ class State(Shown):
             self.teacher_covariance,
             v.copy(),
             self.teacher_weights,
+            further=further,
         )
 
     def save(self, path: str | Path | Output) -> None:
@@ -151,7 +160,7 @@ class State(Shown):
         """
         target = as_output(path, "npz")
         content = io.BytesIO()
-        np.savez(content, **{name: getattr(self, name) for name in ARRAYS})
+        np.savez(content, **self._arrays())
         target.write(content.getvalue())
 
     def _check_shapes(self) -> None:
@@ -239,11 +248,12 @@ class State(Shown):
             )
 
 
-def unchecked_state(*arrays: np.ndarray) -> State:
+def unchecked_state(*arrays: np.ndarray, further: Mapping[str, np.ndarray] | None = None) -> State:
     """Return a state of the given arrays, in the order of :data:`ARRAYS`, without checks."""
     state = object.__new__(State)
     for name, array in zip(ARRAYS, arrays, strict=True):
         object.__setattr__(state, name, array)
+    object.__setattr__(state, "further", further or {})
     return state
 
 
@@ -302,7 +312,8 @@ def load_state(path: str | Path) -> State:
                     arrays[name] = archive[name]
                 except ValueError:
                     raise InputError("does not hold plain numbers", argument=name) from None
-        return State(**arrays)
+            added = {name: archive[name] for name in archive.files if of_rule(name)}
+        return State(**arrays, further=added)
     except InputError as error:
         raise InputError(f"{path.name}: {error}", argument="initial.state") from None
     except OSError as error:

@@ -45,6 +45,9 @@ def indicator(condition: Any) -> sp.Expr:
         return sp.Mul(*map(indicator, condition.args))
     if isinstance(condition, sp.Not):
         return 1 - indicator(condition.args[0])
+    if isinstance(condition, sp.ITE):
+        where, one, other = map(indicator, condition.args)
+        return where * one + (1 - where) * other
     if isinstance(condition, sp.Or):
         return 1 - sp.Mul(*(1 - indicator(each) for each in condition.args))
     raise InputError(

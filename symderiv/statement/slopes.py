@@ -176,6 +176,8 @@ def _is_zero(expression: sp.Expr) -> bool:
     or steps.
     """
     rough = expression.atoms(*ROUGH)
+    if (smooth := _between_zeros(expression, rough)) is not None:
+        return all(sp.expand(each) == 0 for each in smooth)
     signed = sorted({s for each in rough for s in each.free_symbols}, key=str)
     if not signed or len(signed) > _MOST_SIGNED:
         return bool(sp.expand(expression) == 0)
@@ -185,3 +187,36 @@ def _is_zero(expression: sp.Expr) -> bool:
         if sp.expand(expression.xreplace(places)) != 0:
             return False
     return True
+
+
+def _between_zeros(expression: sp.Expr, rough: set[sp.Expr]) -> list[sp.Expr] | None:
+    """Return an expression on each interval on which it is smooth; None if its functions with kinks
+    and jumps are not those of affine functions of one symbol.
+    """
+    symbols = set[sp.Symbol]().union(*(each.free_symbols for each in rough))
+    if len(symbols) != 1:
+        return None
+    (symbol,) = symbols
+    zeros = set()
+    for gap in (sp.expand(gap) for each in rough for gap in gaps_of(each)):
+        rate = gap.coeff(symbol)
+        zero = sp.S.NaN if gap.has(*ROUGH) or rate == 0 else -(gap - rate * symbol) / rate
+        if not (zero.is_number and zero.is_real):
+            return None
+        zeros.add(zero)
+    ordered = sorted(zeros)
+    inner = [(low + high) / 2 for low, high in itertools.pairwise(ordered)]
+    return [
+        expression.xreplace({each: _at_side(each, symbol, place) for each in rough})
+        for place in (ordered[0] - 1, *inner, ordered[-1] + 1)
+    ]
+
+
+def _at_side(rough: sp.Expr, symbol: sp.Symbol, place: sp.Expr) -> sp.Expr:
+    """Return what a function with kinks or jumps is around a place where it is smooth."""
+    if isinstance(rough, sp.Max | sp.Min):
+        values = {each.subs(symbol, place): each for each in rough.args}
+        return values[rough.func(*values)]
+    if isinstance(rough, sp.Abs):
+        return rough.args[0] * sp.sign(rough.args[0].subs(symbol, place))
+    return rough.subs(symbol, place)

@@ -21,6 +21,8 @@ from symderiv.foundation.seals import is_sealed
 if TYPE_CHECKING:
     import xarray
 
+    from symderiv.problem.state import State
+
 TIME = {"long_name": "time, examples / input dimension", "units": "1"}
 """The attributes of the axis of times."""
 
@@ -93,6 +95,9 @@ def of_rules(name: str) -> bool:
     """Return whether only runs with a learning rule have a variable of this name."""
     return name in MORE_OF_RULES or "." in name
 
+
+GIVEN_START = "initial_further"
+"""The attribute that names the arrays of a rule with which a run was asked to begin."""
 
 BY = "_by_"
 """The text between the name of an array and that of the number it was differentiated by."""
@@ -195,6 +200,16 @@ def _learning(study_text: str) -> dict[str, Any]:
     """Return the part of a study that determines learning: all but times and accuracy."""
     tables = tomllib.loads(study_text)
     return {name: table for name, table in tables.items() if name not in ("time", "simulation")}
+
+
+def start_variables(start: State) -> dict[str, np.ndarray]:
+    """Return the variables that hold the start of a run."""
+    moving = start.student_overlap, start.cross_overlap, start.student_weights
+    return dict(zip(START, moving, strict=True))
+
+
+START = "initial_student_overlap", "initial_cross_overlap", "initial_weights"
+"""The variables of the start of a run."""
 
 
 @contextmanager

@@ -32,6 +32,8 @@ RESERVED = frozenset(
         "RECIPE",
     }
     | {"DIGEST", "view", "stack_array", "derivative_apart", "to_inverse_roots"}
+    | {"any_lane", "chosen", "inverse_root", "lane_of", "lanes_at", "negated"}
+    | {"put_lanes", "unit_scale", "with_lane"}
 )
 
 

@@ -63,7 +63,9 @@ class ExponentialSum:
             logs = np.where(near, np.log1p(-self.rate), np.log(np.abs(1.0 - self.rate)))
             for count in counts.ravel():
                 odd = (self.rate > 1.0) & (count % 2 == 1)
-                parts.append(np.sum(self.weight * np.where(odd, -1.0, 1.0) * np.exp(count * logs)))
+                # 0^0 is 1: before the first update nothing has decayed
+                powers = np.exp(count * logs) if count else np.ones_like(logs)
+                parts.append(np.sum(self.weight * np.where(odd, -1.0, 1.0) * powers))
         return (self.limit + self.amplitude * np.array(parts)).reshape(counts.shape)
 
     def scaled(self, factor: float) -> ExponentialSum:

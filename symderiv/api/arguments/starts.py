@@ -33,7 +33,10 @@ def start_of(
     if given is None:
         return initial(study)
     if isinstance(given, str | PathLike):
-        given = load_state(Path(given))
+        try:
+            given = load_state(Path(given))
+        except InputError as error:
+            raise error.renamed(argument) from None
     if isinstance(given, Mapping) and {"J", "B"} & set(given):
         for name in given:
             if name not in WEIGHTS:

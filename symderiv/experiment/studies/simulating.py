@@ -22,8 +22,8 @@ from symderiv.experiment.studies.study_chain import StudyChain
 from symderiv.experiment.studies.study_measures import PlainMeasures, RuleMeasures
 from symderiv.experiment.studies.study_steps import StudySteps
 from symderiv.formula import activation
-from symderiv.foundation.errors import InputError, NotYetError, check_whole
-from symderiv.foundation.limits import check_memory
+from symderiv.foundation.errors import InputError, NotYetError
+from symderiv.foundation.limits import check_memory, check_threads
 from symderiv.inputs.blas_threads import one_blas_thread
 from symderiv.inputs.latent_teacher import Sampler
 from symderiv.inputs.spectra import MAX_SIMULATED
@@ -76,7 +76,7 @@ def simulate(
     """
     count = _checked_runs(study, runs)
     if workers is not None:
-        check_whole("workers", workers, 1)
+        check_threads("workers", workers)
     start = start or initial(study)
     _check(study, start)
     steps = StudySteps(study, start)
@@ -102,7 +102,8 @@ def simulate(
     # errors and samplers use matrix products
     with one_blas_thread():
         work = SimulatedRuns(chain, measured, examples, count, steps.dimension, checkpoint)
-        interrupted = run_all(work, workers or min(count, os.cpu_count() or 1), progress)
+        threads = min(count, workers or os.cpu_count() or 1)
+        interrupted = run_all(work, threads, progress)
     named = _named(study, start, kernel) | {"method": "gram" if space.span else "vectors"}
     named["wall_seconds"] = checkpoint.seconds if checkpoint else time.perf_counter() - started
     return _simulation(work, study.simulation_alpha, interrupted, named)

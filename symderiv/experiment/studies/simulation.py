@@ -14,7 +14,7 @@ from symderiv.foundation.outputs import Output
 from symderiv.foundation.showing import Summary, whole_rows
 from symderiv.problem.state import State
 from symderiv.storage.learning_curves import Curves, lengths
-from symderiv.storage.run_files import Contents, write
+from symderiv.storage.run_files import Contents, start_variables, write
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -115,9 +115,7 @@ class Simulation(Curves):
             start = self.initial
             variables |= {"eigenvalue": start.eigenvalue, "weight": start.weight}
             variables["teacher_overlap"] = start.teacher_overlap
-            variables["initial_student_overlap"] = start.student_overlap
-            variables["initial_cross_overlap"] = start.cross_overlap
-            variables["initial_weights"] = start.student_weights
+            variables |= start_variables(start)
         variables["T"] = self.T
         variables["teacher_weights"] = self.teacher_weights
         facts = {**self._common_attributes(), **self.attributes}

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from symderiv.formula import parse_formula
+from symderiv.foundation.packing import velocities_in
 from symderiv.keys.study_tables import LEARNING_RATES, Training
 from symderiv.problem.study import Study
 
@@ -51,6 +52,13 @@ def equivalent_factors(
 def velocity_factor(study: Study) -> float:
     """Return the factor by which batches and momentum make the shown velocity larger."""
     return float(_rate_factors(study.training).get("velocity", 1.0))
+
+
+def shown_factor(study: Study, field: str) -> float:
+    """Return the factor by which an array of a state is larger than in vectors of solver modules,
+    whose velocities are those of single examples.
+    """
+    return velocity_factor(study) ** velocities_in(field)
 
 
 def _rate_factors(training: Training, *, exact: bool = False) -> dict[str, Any]:

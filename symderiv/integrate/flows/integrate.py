@@ -137,7 +137,7 @@ def _trajectory(result: FlatResult, problem: Flow, errors: np.ndarray) -> Trajec
         student_overlap=np.ascontiguousarray(Q_k),
         cross_overlap=np.ascontiguousarray(r_k),
         initial=state,
-        final=state.with_flat(result.last_state[: state.flat().size]),
+        final=problem.state_at(result.last_state),
         alpha_end=result.last_alpha,
         cause=result.cause,
         message=_message(result, state),

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from symderiv_kernels.layout import LAYOUT
 
-from symderiv.foundation.packing import COVARIANCES, Packing, families_of, orbits, order_name
+from symderiv.foundation.packing import (
+    COVARIANCES,
+    Packing,
+    families_of,
+    of_rule,
+    orbits,
+    order_name,
+)
 from symderiv.inputs import DataModel
 from symderiv.integrate.flows.components import inputs_of_tasks, laws_of_classes, with_eigenvalues
 from symderiv.integrate.flows.compression import Mode
@@ -26,6 +33,7 @@ from symderiv.integrate.flows.courses import Course, Goal, Law, Piece, Piecewise
 from symderiv.integrate.flows.equivalent_numbers import (
     equivalent_factors,
     exact_rate,
+    shown_factor,
     velocity_factor,
 )
 from symderiv.integrate.flows.flat_run import FlatResult
@@ -381,6 +389,16 @@ class Flow(PiecewiseRun):
         yield Q, largest
         yield R, np.sqrt(largest * np.max(np.abs(state.T)))
         yield v, np.max(np.abs(v), axis=1, keepdims=True)
+
+    def state_at(self, flat: np.ndarray) -> State:
+        """Return the state of a vector, with what the rule adds."""
+        plain, packing = self.state.flat().size, self.packing("state")
+        added = {
+            name: shown_factor(self.study, name) * value
+            for name, value in packing.views(flat[: packing.size]).items()
+            if of_rule(name)
+        }
+        return self.state.with_flat(flat[:plain], added)
 
     def further(self, result: FlatResult) -> dict[str, np.ndarray]:
         """Return further arrays at every row of a result, by their names in ``RUN.nc``."""

@@ -19,7 +19,7 @@ from symderiv.integrate.events.located_events import FollowedResult, LocatedEven
 from symderiv.integrate.flows.compression import Compression
 from symderiv.problem.state import State
 from symderiv.storage.learning_curves import Curves, lengths
-from symderiv.storage.run_files import Contents, write
+from symderiv.storage.run_files import GIVEN_START, Contents, start_variables, write
 
 REPEATED = (
     "estimate by repetition: difference to the same integration with a ten times larger tolerance, "
@@ -229,6 +229,9 @@ class Trajectory(FollowedResult, Curves):
             "teacher_overlap": self.initial.teacher_overlap,
             **self.further,
         }
+        if self.alpha.size and self.alpha[0] > 0.0:
+            # else the first rows are the start
+            variables |= start_variables(self.initial)
         if per_mode is None:
             per_mode = self.student_overlap.nbytes + self.cross_overlap.nbytes <= _AUTOMATIC_BYTES
         if per_mode:
@@ -241,6 +244,8 @@ class Trajectory(FollowedResult, Curves):
             **(attributes or {}),
         }
         start = self.initial
+        if start.further:
+            facts[GIVEN_START] = " ".join(start.further)
         return Contents(variables, lengths(start.K, start.M, start.L, self.further), facts)
 
 

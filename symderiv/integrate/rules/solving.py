@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.foundation.errors import InputError
+from symderiv.integrate.flows.equivalent_numbers import shown_factor
 from symderiv.problem.study import Study
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ def flow_of(
         from symderiv.problem.rule_of import rule_of
 
         rule = rule_of(study)
-        rule = replace(rule, state={**rule.state, **start.further})
+        begun = {name: value / shown_factor(study, name) for name, value in start.further.items()}
+        rule = replace(rule, state={**rule.state, **begun})
         if rule.rule.stated and np.any(start.state.eigenvalue == 0.0):
             raise InputError(
                 "has eigenvalues that are zero, where overlaps of weights and teachers are not "

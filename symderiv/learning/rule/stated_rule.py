@@ -218,8 +218,8 @@ def _loss(
 def _slope(g: Activation, fields: Any) -> Any:
     """Return the derivative g' at fields."""
     x = sp.Symbol("x", real=True)
-    slope = sp.diff(g.expression, x)
-    return np.array([slope.xreplace({x: field}) for field in fields], dtype=object)
+    found = slope(g.expression, x)
+    return np.array([found.xreplace({x: field}) for field in fields], dtype=object)
 
 
 def _taught(problem: LearningProblem, numbers: RuleNumbers, fields: Any) -> sp.Expr:

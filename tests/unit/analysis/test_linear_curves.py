@@ -7,6 +7,7 @@ import pytest
 from scipy.linalg import expm
 from support.studies import toml
 
+from symderiv.analysis.linear.decay import ExponentialSum
 from symderiv.analysis.linear.error_curve import (
     Directions,
     check_learning_rate,
@@ -175,6 +176,11 @@ def test_three_updates_by_enumeration_of_the_inputs() -> None:
             update = np.eye(N) - eta / N * np.outer(x, x)
             following += weights[one] * weights[two] * update @ C @ update.T
         C = following
+
+
+def test_a_part_that_one_update_removes_is_there_before_it() -> None:
+    curve = ExponentialSum(np.array([0.5, 1.0, 1.5]), np.array([0.25, 0.25, 0.5]), 2.0, 3.0)
+    assert curve.after([0, 1, 2]) == pytest.approx([5.0, 2.75, 3.375], rel=1e-15)
 
 
 @pytest.mark.parametrize("eta", [1e-100, 1e-30, 1e-12])

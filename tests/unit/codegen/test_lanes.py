@@ -7,8 +7,11 @@ import pytest
 import sympy as sp
 from numba import njit
 from symderiv_codegen import Array, ProgramError, print_lanes
+from symderiv_codegen.ir.checks import RESERVED
 from symderiv_codegen.ir.loops import Conditional, Loop, Set
+from symderiv_codegen.ir.names import NamePool
 from symderiv_codegen.passes.masks import masked
+from symderiv_codegen.printers.lanes import LaneModule
 from symderiv_kernels.lanes.runtime import (
     WIDTH,
     chosen,
@@ -38,6 +41,12 @@ def test_the_text_takes_what_any_run_needs_and_is_never_kept_in_parts() -> None:
     assert text.count("view(derivative, start, (K, ") == 2
     assert "if 8 * start != state.size:" in text
     assert text.count("cache=True") == 1  # the whole right-hand side
+
+
+def test_no_local_name_hides_a_function_of_the_runtime() -> None:
+    # to_arcsines is printed from a name of the program that is reserved with an underscore
+    assert {*LaneModule.from_runtime} - RESERVED == {"to_arcsines"}
+    assert NamePool(program().module_names).take("inverse_root") == "inverse_root_2"
 
 
 def _functions(given, found):  # type: ignore[no-untyped-def]

@@ -213,6 +213,12 @@ PROBLEM = sd.Problem("erf", students=2, teachers=2, learning_rate=0.5, inputs=sd
             lambda: PROBLEM.simulate(end=1, workers=0),
             "workers: must be a whole number of at least 1",
         ),
+        (lambda: PROBLEM.simulate(end=1, workers=10**9), "workers: must be at most 1000, not"),
+        (
+            lambda: PROBLEM.ensemble(seed=range(300), end=1, threads=10**9),
+            "threads: must be at most 1000, not",
+        ),
+        (lambda: PROBLEM.solve(end=1, initial="none.npz"), "initial: none.npz: No such file"),
     ],
 )
 def test_arguments_of_another_type_are_answered_in_a_line(call: Any, line: str) -> None:

@@ -28,6 +28,7 @@ CONDITIONS: dict[str, Any] = {
     "both": sp.And(x > 0, y < x),
     "one at least": sp.Or(x > 1, y > 0, x < -y),
     "neither": sp.Not(sp.Or(sp.Eq(sign(x), sign(y)), x > 1)),
+    "one condition or another": sp.ITE(x > 0, y < 1, x > -1),
     "nested": sp.Or(sp.And(x > 0, sp.Ne(sign(x), sign(y))), sp.Eq(sign(y), sign(x - 1))),
 }
 
@@ -177,3 +178,18 @@ def test_a_product_of_jumps_at_one_place_jumps_as_it_does(
     density = math.exp(-(place**2) / (2 * Q)) / math.sqrt(2 * math.pi * Q)
     rates = P.rates({"w.w": Q, "w.B": R, "B.B": 1.2}).rates
     assert rates["w.B"] == pytest.approx(height * R * density, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    "size", [sp.Min(x, y), sp.Max(sp.Abs(x), y), sp.Min(x, 2 * y + 1)], ids=str
+)
+def test_pieces_that_meet_where_a_maximum_or_minimum_takes_a_value_do_not_jump(size: Any) -> None:
+    meeting = sp.Piecewise((size**2, size < 1), (2 * size - 1, True))
+    found = slope(without_pieces(meeting), x)
+    assert not found.has(D)
+    value = sp.lambdify((x, y), meeting)
+    for a, b in product((-1.7, -0.6, 0.3, 1.4), (-1.9, -0.2, 0.45, 2.1)):
+        change = (value(a + 1e-6, b) - value(a - 1e-6, b)) / 2e-6
+        assert float(found.subs({x: a, y: b})) == pytest.approx(change, abs=1e-5)
+    apart = sp.Piecewise((size**2, size < 1), (2 * size, True))
+    assert slope(without_pieces(apart), x).has(D)

@@ -89,6 +89,18 @@ def test_a_module_without_closed_means_is_that_of_the_statement(rule: tuple[str,
     assert higher == (rule == ("sobolev_weight",))
 
 
+def test_gradients_of_a_teacher_with_kinks_are_learned() -> None:
+    """The teacher's slope jumps, but no gradient contains the derivative of that jump."""
+    inputs = sd.Isotropic(800)
+    problem = _problem(**SOBOLEV, teacher_activation="relu", student_weights=0.7, inputs=inputs)
+    times = [0.4, 1.2]
+    run, sgd = problem.solve(alpha=times), problem.simulate(alpha=times, runs=16)
+    for name in ("Q", "R"):
+        wanted, found = getattr(run, name), getattr(sgd, name)
+        off = np.abs(found.mean(axis=0) - wanted)
+        assert (off < 4 * found.std(axis=0) / 4 + 0.01).all(), name
+
+
 def test_second_derivatives_of_kinks_are_refused() -> None:
     with pytest.raises(NotYetError, match="which have kinks"):
         solver_text("m", "abs(x)*tanh(x)", rule=LearningRule(stated=("sobolev_weight",)))

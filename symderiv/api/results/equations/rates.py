@@ -11,6 +11,7 @@ import numpy as np
 from symderiv.api.results.rate_function import flow_at, slope_at
 from symderiv.foundation.packing import families_of, order_name
 from symderiv.foundation.showing import Shown, Summary
+from symderiv.integrate.flows.equivalent_numbers import shown_factor
 from symderiv.integrate.flows.flat_run import FlatResult
 from symderiv.problem.initial import Initial
 from symderiv.problem.study import Study
@@ -65,7 +66,8 @@ def rates_at(study: Study, start: Initial) -> Rates:
     for packed, values in fields.items():
         families = families_of(packed)
         share = state.weight if families[1:] == ("B",) else variance
-        rates[order_name(packed)] = values @ share if families else values.copy()
+        shown = shown_factor(study, packed) * values
+        rates[order_name(packed)] = shown @ share if families else shown
     named = {f"d{name}": rates.pop(name) for name in _NAMED if name in rates}
     here = FlatResult.of_rows(flow.begin[None])
     return Rates(

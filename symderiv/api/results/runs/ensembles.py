@@ -11,7 +11,7 @@ from symderiv import __version__
 from symderiv.api.arguments.argument_names import naming_arguments
 from symderiv.foundation.drawing import drawing
 from symderiv.foundation.errors import InputError, check_one_of, check_whole
-from symderiv.foundation.limits import check_memory
+from symderiv.foundation.limits import check_memory, check_threads
 from symderiv.foundation.progress import Tell
 from symderiv.foundation.showing import plain
 from symderiv.integrate.flows.trajectory import ESTIMATED
@@ -115,7 +115,7 @@ def _integrated(
 
     count, (_, alpha, inner) = len(grid), grid.extent()
     if threads is not None:
-        check_whole("threads", threads, 1)
+        check_threads("threads", threads)
     check_memory(
         16.0 * count * inner.numbers,
         f"{count} runs with {inner.times} points",

@@ -84,16 +84,20 @@ def extended(run: Trajectory, end: float, points: int, progress: Progress) -> Tr
     times = np.concatenate([run.alpha, added])
     # the times of the extended run
     whole = problem.timed(alpha=times.tolist())
-    if not np.isfinite(run.final.student_overlap).all():
-        raise InputError(
-            "the file of this run did not keep the overlaps per eigenvalue; solve it again",
-            argument="end",
-        )
     events = [
         each.name if each.name in PLATEAU else Event(each.name, each.condition)
         for each in run.events
     ]
-    if run.compression is not None or run.further or events or problem.has_rule:
+    again_from_start = bool(
+        run.compression is not None or run.further or events or problem.has_rule
+    )
+    begins = run.initial if again_from_start else run.final
+    if not np.isfinite(begins.student_overlap).all():
+        raise InputError(
+            "the file of this run did not keep the overlaps per eigenvalue; solve it again",
+            argument="end",
+        )
+    if again_from_start:
         again: Trajectory = whole.solve(initial=run.initial, events=events, progress=progress)
         return again
     later: Trajectory = problem.solve(
