@@ -102,8 +102,7 @@ def simulate(
     # errors and samplers use matrix products
     with one_blas_thread():
         work = SimulatedRuns(chain, measured, examples, count, steps.dimension, checkpoint)
-        threads = min(count, workers or os.cpu_count() or 1)
-        interrupted = run_all(work, threads, progress)
+        interrupted = run_all(work, min(count, workers or os.cpu_count() or 1), progress)
     named = _named(study, start, kernel) | {"method": "gram" if space.span else "vectors"}
     named["wall_seconds"] = checkpoint.seconds if checkpoint else time.perf_counter() - started
     return _simulation(work, study.simulation_alpha, interrupted, named)

@@ -78,6 +78,10 @@ def _case_json(label: str, found: Agreement) -> dict[str, Any]:
 Progress = Callable[[str, float], None]
 
 
+#: A function from a study to how its runs scatter at finite N.
+Bands = Callable[[Study], Band]
+
+
 class Calls(NamedTuple):
     """The functions that a study calls.
 
@@ -90,7 +94,7 @@ class Calls(NamedTuple):
 
     progress: Progress = lambda task, fraction: None
     notice: Callable[[str], None] = lambda message: None
-    bands: Callable[[Study], Band] | None = None
+    bands: Bands | None = None
 
 
 # Added to the page while it shows the equations alone.
@@ -292,11 +296,7 @@ def run_study(
     cases = _cases(variants, settings, rules, targets)
     report = _Report(name, study, derivation, targets, cases, progress)
     parts = _parts(progress, "solving", [1.0] * len(cases))
-    solved = [case.solved(tell, stored) for case, tell in zip(cases, parts, strict=True)]
-    if bands is not None:
-        parts = _parts(progress, "fluctuations", [1.0] * len(cases))
-        ways = zip(cases, solved, parts, strict=True)
-        solved = [case.with_band(one, tell, bands) for case, one, tell in ways]
+    solved = [case.solved(tell, stored, bands) for case, tell in zip(cases, parts, strict=True)]
     # curves can be viewed during the simulations, which take minutes
     report.write(solved, simulated=False)
     page = targets.report.path
@@ -389,8 +389,8 @@ class _Case:
         N = float((data and data.dimension) or 1)
         return self.study.simulation.runs * float(self.study.simulation_alpha[-1]) * N * N
 
-    def solved(self, tell: Progress, stored: _Checkpoints) -> StudyCase:
-        """Integrate the equations of the case, and return it with their curve."""
+    def solved(self, tell: Progress, stored: _Checkpoints, bands: Bands | None) -> StudyCase:
+        """Integrate the equations of the case, and return it with their curve and its band."""
         from symderiv.integrate.flows.trajectory import write_run
         from symderiv.integrate.rules.solving import solve
 
@@ -403,26 +403,19 @@ class _Case:
             progress=lambda alpha, steps: tell(self.label, alpha / end),
             checkpoint=checkpoint,
         )
-        tell(self.label, 1.0)
         write_run(self.run, trajectory)
         stored.finished(checkpoint, f"solving {self.label}".rstrip(), trajectory.message)
         if not trajectory.succeeded:
             self.failures.append(f"{self.label or 'equations'}: {trajectory.message}")
-        names = (self.run.path.name,)
-        return StudyCase(self.label, dict(self.settings), curve_of(trajectory), files=names)
-
-    def with_band(
-        self, solved: StudyCase, tell: Progress, bands: Callable[[Study], Band]
-    ) -> StudyCase:
-        """Return the case with the band of runs at finite N, or the reason why there is none."""
-        tell(self.label, 0.0)
+        curve, band = curve_of(trajectory), None
         try:
-            return replace(solved, band=bands(self.study))
+            band = bands and bands(self.study)
         except InputError as error:
-            warnings = (*solved.curve.warnings, f"No band of runs at finite N: {error}")
-            return replace(solved, curve=replace(solved.curve, warnings=warnings))
-        finally:
-            tell(self.label, 1.0)
+            warnings = (*curve.warnings, f"No band of runs at finite N: {error}")
+            curve = replace(curve, warnings=warnings)
+        tell(self.label, 1.0)
+        names = (self.run.path.name,)
+        return StudyCase(self.label, dict(self.settings), curve, files=names, band=band)
 
     def simulated(self, solved: StudyCase, tell: Progress, stored: _Checkpoints) -> StudyCase:
         """Simulate the case, and return it with its points or the reason why there are none."""
