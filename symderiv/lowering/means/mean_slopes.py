@@ -27,6 +27,12 @@ NUMBERS: dict[Kind, int] = {**_OF_DESCENT, **_OF_RULES, **_OF_SLOPES}
 """Numbers of factors in templates: first those of plain descent, then those of rules with slopes of
 slopes, then those that occur only in derivatives of means."""
 
+TEACHERS = {number for (teacher, _), number in NUMBERS.items() if teacher}
+"""The numbers of the teachers' factors."""
+
+FIXED = 12
+"""The number of the constant factor 1, that of a field at a fixed place."""
+
 _KINDS: dict[int, Kind] = {number: kind for kind, number in NUMBERS.items()}
 
 

@@ -376,13 +376,6 @@ def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> f
     return density * total
 
 
-def kinks_of(kind: int) -> np.ndarray:
-    """Return the kinks of a factor of student (0 to 2) or teacher by its number."""
-    if kind < 3:
-        return STUDENT_KINKS
-    return TEACHER_KINKS
-
-
 def kinks_alone(kind: int) -> np.ndarray:
     """Return the kinks of the only factor."""
     return own_kinks
@@ -390,9 +383,9 @@ def kinks_alone(kind: int) -> np.ndarray:
 
 def kinks_or_other(kind: int) -> np.ndarray:
     """Return the kinks of the factor with this number, or of one with a lower number."""
-    if kind == number:
-        return own_kinks
-    return other_kinks(kind)
+    if kind < number:
+        return other_kinks(kind)
+    return own_kinks
 
 
 def _at_slope_jumps(kind: int, c: _Three, b: _Two) -> float:
