@@ -18,8 +18,8 @@ _OF_FOUR = {
 _BESIDE = {
     "2": "",
     # half second derivatives and teachers' slopes have delta functions where slopes or values jump
-    "curvature": " + _at_slope_jumps(kind_2, c, b)",
-    "slopes": " + _at_jumps(kind_1, c, b)",
+    "curvature": " + {}at_slope_jumps(kind_2, {})",
+    "slopes": " + {}at_jumps(kind_1, {})",
 }
 """What is added to a mean of two factors with kinks, by the variant."""
 _AT_KINKS = {
@@ -122,7 +122,10 @@ def _means_of_products() -> Iterator[str]:
         for family in ("", "kinked_", "polar_", "line_"):
             own = f"_{family}mean_of_2(QUADRATURE_PAIR_RULE, (kind_1, kind_2), c, b)"
             for what, beside in _BESIDE.items():
-                yield _mean_of_product(f"{family}mean_of_{what}", own + beside, shifted)
+                # sectors have points of their own for a line through zero, which are fewer
+                at = ("_polar_", "c") if family == "polar_" else ("_", "c, b")
+                value = own + beside.format(*at)
+                yield _mean_of_product(f"{family}mean_of_{what}", value, shifted)
         for name, (own, kinds) in _AT_KINKS.items():
             value = f"{own}(QUADRATURE_PAIR_RULE, {kinds}, place, c, b)"
             yield _mean_of_product(name, value, shifted)

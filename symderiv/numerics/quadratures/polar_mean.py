@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.nodes import _LEGENDRES, _RAYLEIGHS
-from symderiv.numerics.quadratures.kinked_mean import _apart, _at_jumps, _at_slope_jumps
+from symderiv.numerics.quadratures.kinked_mean import _apart
 from symderiv.numerics.quadratures.plane_lines import _power_of_e
 from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
-from symderiv.numerics.quadratures.tensor_mean import _share_left
+from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Four = tuple[float, float, float, float]
     _Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
     QUADRATURE_PAIR_RULE = np.zeros(10)
+    STUDENT_KINKS = TEACHER_KINKS = STUDENT_SLOPE_JUMPS = TEACHER_JUMPS = np.zeros(0)
 
 _PANELS = np.array([0.0, 1.2, 4.0, 8.3])
 
@@ -123,6 +124,36 @@ def _polar_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _Tw
     return _inner(first, second)
 
 
+def _polar_mean_at(rule: np.ndarray, kind: int, c: _Three) -> float:
+    """Return E[delta(x) factor(kind, y)] of fields with covariances c, without biases."""
+    c11, c12, c22 = c
+    width = _root_left(c11, c11)
+    if width == 0.0:
+        return math.inf
+    _, y, weights = _points_of_one(rule, 0.0, _apart(c11, c12, c22))
+    values = np.empty(y.size)
+    quadrature_factors(kind, y, values)
+    return _inner(weights, values) / (math.sqrt(2.0 * math.pi) * width)
+
+
+def _polar_at_slope_jumps(kind: int, c: _Three) -> float:
+    """Return the part of the mean of half a student's second derivative that kinks contribute."""
+    total = 0.0
+    for k in range(STUDENT_KINKS.size):
+        if STUDENT_SLOPE_JUMPS[k] != 0.0:
+            total += 0.5 * STUDENT_SLOPE_JUMPS[k] * _polar_mean_at(QUADRATURE_PAIR_RULE, kind, c)
+    return total
+
+
+def _polar_at_jumps(kind: int, c: _Three) -> float:
+    """Return the part of the mean of a teacher's slope that jumps contribute."""
+    turned, total = (c[2], c[1], c[0]), 0.0
+    for k in range(TEACHER_KINKS.size):
+        if TEACHER_JUMPS[k] != 0.0:
+            total += TEACHER_JUMPS[k] * _polar_mean_at(QUADRATURE_PAIR_RULE, kind, turned)
+    return total
+
+
 def _polar_products(rule: np.ndarray, owners: tuple[int, int], c: _Three) -> _Four:
     """Return means of two values, two slopes, first curvature and second value, and the reverse.
 
@@ -158,18 +189,18 @@ def polar_pair_means(
     curvatures_of_both: np.ndarray,
 ) -> None:
     """Write the means of two factors of all students and of students and teachers."""
-    K, M, rule, none = R.shape[0], R.shape[1], QUADRATURE_PAIR_RULE, (0.0, 0.0)
+    K, M, rule = R.shape[0], R.shape[1], QUADRATURE_PAIR_RULE
     for i in range(K):
         for j in range(i + 1):
             c, turned = (Q[i, i], Q[i, j], Q[j, j]), (Q[j, j], Q[i, j], Q[i, i])
             value, slope, curvature, other = _polar_products(rule, (0, 0), c)
             values_of_students[i, j], values_of_students[j, i] = value, value
             slopes_of_students[i, j], slopes_of_students[j, i] = slope, slope
-            curvatures_of_students[i, j] = curvature + _at_slope_jumps(0, c, none)
+            curvatures_of_students[i, j] = curvature + _polar_at_slope_jumps(0, c)
             if j < i:
-                curvatures_of_students[j, i] = other + _at_slope_jumps(0, turned, none)
+                curvatures_of_students[j, i] = other + _polar_at_slope_jumps(0, turned)
         for n in range(M):
             c = Q[i, i], R[i, n], T[n, n]
             value, slope, curvature, _ = _polar_products(rule, (0, 1), c)
-            values_of_both[i, n], slopes_of_both[i, n] = value, slope + _at_jumps(1, c, none)
-            curvatures_of_both[i, n] = curvature + _at_slope_jumps(3, c, none)
+            values_of_both[i, n], slopes_of_both[i, n] = value, slope + _polar_at_jumps(1, c)
+            curvatures_of_both[i, n] = curvature + _polar_at_slope_jumps(3, c)

@@ -1,7 +1,7 @@
 """Means of four factors with kinks over points of a plane, as plain Python, against formulas."""
 
 import math
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,13 +9,12 @@ from scipy.integrate import quad
 from scipy.special import ndtr
 
 import symderiv.numerics.quadratures.across_mean as across
-import symderiv.numerics.quadratures.kinked_mean as kinked
 import symderiv.numerics.quadratures.line_mean as line_mean
 import symderiv.numerics.quadratures.plane_lines as plane_lines
 import symderiv.numerics.quadratures.plane_mean as plane
 import symderiv.numerics.quadratures.polar_mean as polar
 import symderiv.numerics.quadratures.smoothed as smoothed
-from symderiv.lowering.means.quadrature_rules import error_of_panels, kinked_rule
+from symderiv.lowering.means.quadrature_rules import error_of_panels
 
 RULE = np.array([12.0, 22.0, 6.4, 1.0, 1e-7, 0.0, 0.3, 15.0, 0.0])
 FACTORS = {
@@ -230,12 +229,10 @@ def test_all_pairs_of_a_student_with_a_kink_and_a_teacher_that_jumps(
     one = np.ones(1)
     numbers = {"STUDENT_KINKS": 0 * one, "STUDENT_SLOPE_JUMPS": one}
     numbers |= {"TEACHER_KINKS": 0 * one, "TEACHER_JUMPS": 2 * one}
-    panels = kinked_rule(1.0, 1e-8, 6.0, slope_jumps=True).two
-    numbers["QUADRATURE_PAIR_RULE"] = np.r_[panels, sides, SECTORS[8:]]
+    numbers["QUADRATURE_PAIR_RULE"] = np.r_[SECTORS[:7], sides, SECTORS[8:]]
     functions = {"quadrature_factors": many, "quadrature_values_and_slopes": all_of}
-    functions["quadrature_kinks"] = lambda kind: 0 * one
-    for module, (name, each) in product((polar, kinked), (numbers | functions).items()):
-        monkeypatch.setattr(module, name, each, raising=False)
+    for name, each in (numbers | functions).items():
+        monkeypatch.setattr(polar, name, each, raising=False)
     K, M, loads = 2, 3, np.random.default_rng(8).normal(size=(5, 6))
     loads[4] = -0.7 * loads[0]  # a teacher's field that is a student's
     c = loads @ loads.T
