@@ -35,6 +35,8 @@ from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.compiled_means import compiled_means, module_of_means
 from symderiv.lowering.means.mean_slopes import (
     FIXED,
+    OF_RULES,
+    OF_SLOPES,
     TEACHERS,
     kinds_of,
     number_of,
@@ -102,10 +104,6 @@ _SAMPLES = (
     (1, 4),
 )  # together these means use all functions that any mean uses
 _TEACHER = 3  # number of the teacher's activation among the factors; see the templates
-_HIGHER: tuple[Kind, ...] = ((False, 3), (True, 2), (False, 2))
-"""Factors that occur only in rules with slopes of slopes and in derivatives of means."""
-_FURTHER: tuple[Kind, ...] = ((False, 4), (True, 3), (False, 5), (True, 4))
-"""Factors that occur only in derivatives of means."""
 _FIXED_FACTOR = "fixed_factor"
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
@@ -362,9 +360,9 @@ class Quadrature:
     def _beyond(self) -> tuple[Kind, ...]:
         """The factors in means that plain descent does not have."""
         if not self.slopes:
-            return _HIGHER if self.higher else ()
+            return tuple(OF_RULES) if self.higher else ()
         wanted = {kind for numbers in self.means for kind in kinds_of(numbers)[1]}
-        return (*_HIGHER, *(kind for kind in _FURTHER if kind in wanted))
+        return (*OF_RULES, *(kind for kind in OF_SLOPES if kind in wanted))
 
     def _by_number(self) -> Iterator[TemplateFunction]:
         factors = {number: _NAMES[number].format("student") for number in range(_TEACHER)}

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
-from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps, _root_left, _share_left
 from symderiv.numerics.signs.fields import _root_of_minor
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
@@ -148,14 +148,13 @@ def _equal_steps_of(
     step = min(FORCE_STEPS[1] / math.sqrt(1.0 + together), FORCE_STEPS[0] / (sharp * longest))
     count = math.ceil(float(FORCE_STEPS[2]) / float(step))
     first = 0 if half else -count
-    if count - first + 1 > _MOST_STEPS:
+    size: int = count - first + 1
+    if size > _MOST_STEPS:
         return -1
-    for n in range(first, count + 1):
-        t = n * step
-        weight = step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-        row[0, n - first] = t
-        row[1, n - first] = 2.0 * weight if half and n > 0 else weight
-    return count - first + 1
+    _equal_steps(1.0 * first, step, size, row)
+    for n in range(1, size if half else 0):
+        row[1, n] *= 2.0
+    return size
 
 
 def _outputs_at(u: np.ndarray, network: _Network) -> tuple[float, float]:

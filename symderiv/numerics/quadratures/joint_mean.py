@@ -25,6 +25,7 @@ import numpy as np
 
 from symderiv.numerics.quadratures.force_mean import _triangle_of
 from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps
 
 _PARALLEL = 1e-14  # relative differences of two slopes below this are rounding
 _AT_A_LAYER = 512  # points of panels on both sides of the narrowest layers
@@ -123,10 +124,7 @@ def _joint_steps(
     for level in range(levels):
         rows[level, 0, 0], rows[level, 1, 0] = 0.0, alone
         if steps[level] > 0.0:
-            for n in range(counts[level]):
-                t = (n - counts[level] // 2) * steps[level]
-                rows[level, 0, n] = t
-                rows[level, 1, n] = steps[level] * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+            _equal_steps(-1.0 * (counts[level] // 2), steps[level], counts[level], rows[level])
     return rows, counts
 
 

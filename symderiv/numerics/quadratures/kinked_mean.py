@@ -187,9 +187,13 @@ def _gaussian_average(
 ) -> float:
     """Return E[factor(mean + width t)]."""
     count = _with_layers(layers, 0, quadrature_kinks(kind), mean, width, 0.0, rule)
-    total = 0.0
-    for n in range(_fitting_panels(layers, count, width, rule, nodes, weights)):
-        total += weights[n] * quadrature_factor(kind, mean + width * nodes[n])
+    count = _fitting_panels(layers, count, width, rule, nodes, weights)
+    places, values, total = np.empty(count), np.empty(count), 0.0
+    for n in range(count):
+        places[n] = mean + width * nodes[n]
+    quadrature_factors(kind, places, values)
+    for n in range(count):
+        total += weights[n] * values[n]
     return total
 
 
@@ -361,19 +365,11 @@ def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> f
     l22 = _apart(c11, c12, c22)
     t = (place - b1) / l11
     density = math.exp(-0.5 * t * t) / (math.sqrt(2.0 * math.pi) * l11)
-    kinks, mean, longer = quadrature_kinks(kind), b2 + l21 * t, rule.copy()
-    layers, nodes, weights = np.empty((kinks.size, 2)), np.empty(_SITES), np.empty(_SITES)
+    layers, longer = np.empty((quadrature_kinks(kind).size, 2)), rule.copy()
     # there is one factor and the Gaussian weight only: eight points suffice for twice the length
     longer[0] *= 2.0
-    count = _with_layers(layers, 0, kinks, mean, l22, 0.0, longer)
-    count = _fitting_panels(layers, count, l22, longer, nodes, weights)
-    places, values, total = np.empty(count), np.empty(count), 0.0
-    for n in range(count):
-        places[n] = mean + l22 * nodes[n]
-    quadrature_factors(kind, places, values)
-    for n in range(count):
-        total += weights[n] * values[n]
-    return density * total
+    nodes, weights = np.empty(_SITES), np.empty(_SITES)
+    return density * _gaussian_average(kind, b2 + l21 * t, l22, longer, layers, nodes, weights)
 
 
 def kinks_alone(kind: int) -> np.ndarray:

@@ -31,6 +31,7 @@ from symderiv.numerics.quadratures.force_mean import (
     _triangle_of,
     _turn,
 )
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Array = np.ndarray
@@ -206,20 +207,6 @@ def _fine_panels(breaks: np.ndarray, count: int, longest: float, row: np.ndarray
     return used
 
 
-def _equal_fine(step: float, turn: float, row: np.ndarray) -> int:
-    """Write equal steps (row 0) and their Gaussian weights (row 1).
-
-    Return their number, -1 if too many.
-    """
-    half = math.ceil(float(FORCE_LATTICE[4]) / step)
-    if 2 * half + 1 > row.shape[1]:
-        return -1
-    for k in range(2 * half + 1):
-        t = (k - half + turn) * step
-        row[0, k], row[1, k] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-    return 2 * half + 1
-
-
 def _lattice_point(j: int, points: int, generator: int, turn: float, u: np.ndarray) -> float:
     """Write the variables of one lattice point; return its weight times the number of points."""
     stretch = float(FORCE_LATTICE[2])
@@ -353,9 +340,11 @@ def _lattice_forces(
     equal, panels = np.empty((2, _MOST_FINE)), np.empty((2, _MOST_FINE))
     table = np.empty((K, _MOST_FINE)), np.empty((K, _MOST_FINE)), np.empty((2, _MOST_FINE))
     step, longest = _fine_steps(network, slope)
-    steps, breaks = _equal_fine(step, turn, equal), np.empty(_MOST_BREAKS)
-    if steps < 0:
+    half_steps, breaks = math.ceil(float(FORCE_LATTICE[4]) / step), np.empty(_MOST_BREAKS)
+    steps = 2 * half_steps + 1
+    if steps > _MOST_FINE:
         return math.nan, math.nan
+    _equal_steps(turn - half_steps, step, steps, equal)
     u, base, error, loss = np.zeros(dimensions), np.zeros(n), 0.0, 0.0
     line, outputs, moved = (base, slope), (v, v_teacher), (np.zeros(K), np.zeros(K))
     # points come in pairs of opposite signs, which contribute equally to every mean

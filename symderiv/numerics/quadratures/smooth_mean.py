@@ -168,13 +168,15 @@ def _step_of_shifted(
     return shifted
 
 
-def _few_rows(longest: float, rule: np.ndarray) -> int:
-    """Return how many Gauss-Hermite points suffice across rows, or 0 where fields move too much."""
-    size, left, moved = 0, 1.0, 0.5 * longest / rule[3]
-    while left > rule[4] and size < _HERMITES.shape[0]:
+def _few_points(moved: float, negligible: float) -> int:
+    """Return how many Gauss-Hermite points suffice for fields that move by so much of the scale on
+    which factors vary, or 0 where they move too much.
+    """
+    size, left = 0, 1.0
+    while left > negligible and size < _HERMITES.shape[0]:
         size += 1
         left *= size * moved * moved
-    return size if left <= rule[4] else 0
+    return size if left <= negligible else 0
 
 
 def _all_move_along(rule: np.ndarray, parts: np.ndarray, step: float) -> bool:
@@ -200,7 +202,8 @@ def _grid_of(rule: np.ndarray, parts: np.ndarray, pair: tuple[int, int]) -> _Gri
     step2, half2 = _half_of(longest[1], rule)
     stride, rows, reach = 1, 2 * half2 + 1, rule[2]
     if half1 > 0 and half2 > 0:
-        shifted, few = _step_of_shifted(rule, parts, pair, longest), _few_rows(longest[1], rule)
+        shifted = _step_of_shifted(rule, parts, pair, longest)
+        few = _few_points(0.5 * longest[1] / rule[3], rule[4])
         fewer = few * shifted * step2 < 0.5 * math.pi * reach * step1
         if few > 0 and fewer and _all_move_along(rule, parts, step1):
             stride, rows = 0, few

@@ -75,6 +75,16 @@ def _triangle4(c: _Ten) -> _Ten:
     return l11, l21, l31, l41, l22, l32, l42, l33, l43, l44
 
 
+def _equal_steps(first: float, step: float, count: int, row: np.ndarray) -> None:
+    """Write equally spaced points of a normal variable (row 0) and their weights (row 1).
+
+    The first point is ``first`` steps from zero.
+    """
+    for n in range(count):
+        t = (n + first) * step
+        row[0, n], row[1, n] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+
+
 def _between(values: np.ndarray, place: float) -> float:
     """Interpolate by the polynomial through six points of a grid around 0 with cell one."""
     x = place + values.size // 2
