@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from symderiv.numerics.quadratures.force_mean import _triangle_of
+from symderiv.numerics.quadratures.force_mean import _step_of_rates, _triangle_of
 from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
 from symderiv.numerics.quadratures.tensor_mean import _equal_steps
 
@@ -91,17 +91,6 @@ def _joint_longest(factor: np.ndarray, level: int) -> float:
     return longest
 
 
-def _joint_step(factor: np.ndarray, level: int, rule: np.ndarray, sharpness: float) -> float:
-    """Return the step of one t, or 0 where no field depends on it."""
-    longest, together = _joint_longest(factor, level), 0.0
-    if longest == 0.0:
-        return 0.0
-    for i in range(factor.shape[0]):
-        together += factor[i, level] * factor[i, level]
-    step = float(rule[0]) / (sharpness * longest)
-    return min(float(rule[1]) / math.sqrt(1.0 + together), step)
-
-
 def _joint_steps(
     factor: np.ndarray, levels: int, rule: np.ndarray, sharpness: float
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -110,7 +99,7 @@ def _joint_steps(
     steps = np.zeros(levels)
     most, points, alone = 1, 1.0, 1.0
     for level in range(levels):
-        steps[level] = _joint_step(factor, level, rule, sharpness)
+        steps[level] = _step_of_rates(factor[:, level], sharpness, rule)
         if steps[level] > 0.0:
             points *= 2.0 * float(rule[2]) / float(steps[level]) + 1.0
     if _too_many(points, float(rule[2]) / float(rule[0]), levels):

@@ -25,7 +25,9 @@ from symderiv.numerics.quadratures.force_mean import (
     _axis_to_first,
     _emptied,
     _force,
+    _jump_of,
     _loss,
+    _root_along,
     _sharpness,
     _solved,
     _triangle_of,
@@ -46,7 +48,6 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
         _Network,
         _Rates,
         _Three,
-        loss_kink,
         student_activation,
         student_activation_derivative,
         teacher_activation,
@@ -56,81 +57,6 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
 
 _MOST_BREAKS = 64  # places along the fine variable where the integrand is not smooth, at most
 _MOST_FINE = 1024  # points of the fine variable, at most
-_MOST_CHORDS = 80  # iterations of a root search; eight suffice where functions are smooth
-
-
-def _outputs_along(
-    place: float,
-    base: np.ndarray,
-    slope: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-) -> tuple[float, float]:
-    """Return the outputs of student and teacher (no sign taken) at a place of the fine variable."""
-    K = v.size
-    student, teacher = 0.0, 0.0
-    for i in range(K):
-        student += v[i] * student_activation(base[i] + slope[i] * place)
-    for m in range(v_teacher.size):
-        teacher += v_teacher[m] * teacher_activation(base[K + m] + slope[K + m] * place)
-    return student, teacher
-
-
-def _jump_of(number: int, student: float, teacher: float, noise: float) -> float:
-    """Return what changes its sign where the label does (number -1), or where the loss has a kink.
-
-    ``teacher`` is the teacher's output before a sign is taken of it.
-    """
-    if number < 0:
-        return teacher
-    if SIGN_TARGET:
-        teacher = math.copysign(1.0, teacher)
-    return loss_kink(number, student, teacher + noise)
-
-
-def _jump_at(
-    number: int,
-    place: float,
-    noise: float,
-    line: tuple[_Array, _Array],
-    outputs: tuple[_Array, _Array],
-) -> float:
-    """Return ``_jump_of`` at a place of the fine variable."""
-    s, t = _outputs_along(place, line[0], line[1], outputs[0], outputs[1])
-    return _jump_of(number, s, t, noise)
-
-
-def _root_along(
-    number: int,
-    between: tuple[float, float],
-    noise: float,
-    line: tuple[_Array, _Array],
-    outputs: tuple[_Array, _Array],
-) -> float:
-    """Return where ``_jump_of`` changes its sign between two places.
-
-    Regula falsi with halved end values, and every third time bisection.
-    """
-    low, high = between
-    below = _jump_at(number, low, noise, line, outputs)
-    above = _jump_at(number, high, noise, line, outputs)
-    positive = above > 0.0
-    for turn in range(_MOST_CHORDS):
-        if high - low < 1e-14 * (1.0 + abs(low)):
-            break
-        middle = 0.5 * (low + high)
-        if turn % 3 < 2:
-            middle = low + (high - low) * (below / (below - above))
-        value = _jump_at(number, middle, noise, line, outputs)
-        if (value > 0.0) == positive:
-            if value == 0.0 or middle == high:
-                return middle
-            high, above, below = middle, value, 0.5 * below
-        else:
-            if value == 0.0 or middle == low:
-                return middle
-            low, below, above = middle, value, 0.5 * above
-    return 0.5 * (low + high)
 
 
 def _breaks_along(
@@ -172,7 +98,7 @@ def _breaks_along(
             before, above = above, _jump_of(number, table[2][0, n], table[2][1, n], noise) > 0.0
             if above != before and breaks_found < breaks.size:
                 between = row[0, n - 1], row[0, n]
-                breaks[breaks_found] = _root_along(number, between, noise, line, outputs)
+                breaks[breaks_found] = _root_along(number, between, (noise, 0.0), line, outputs)
                 breaks_found += 1
     for n in range(1, breaks_found):
         value, m = breaks[n], n
