@@ -216,14 +216,18 @@ def _along_fine(
     return error, loss
 
 
-def _along_teacher(factor: np.ndarray, v_teacher: np.ndarray) -> np.ndarray:
-    """Return the axis of a reflection that turns the teacher's sum along the first variable."""
+def _turned_to_teacher(factor: np.ndarray, v_teacher: np.ndarray) -> tuple[_Array, _Array]:
+    """Turn the variables so that the teacher's sum changes along the first one; return the turned L
+    and the axis of the reflection.
+    """
     n = factor.shape[0]
-    along = np.zeros(n)
+    along, turned = np.zeros(n), factor.copy()
     for m in range(v_teacher.size):
         for c in range(n):
             along[c] += v_teacher[m] * factor[n - v_teacher.size + m, c]
-    return _axis_to_first(along, n)
+    axis = _axis_to_first(along, n)
+    _turn(turned, axis)
+    return turned, axis
 
 
 def _fine_steps(network: _Network, slope: np.ndarray) -> tuple[float, float]:
@@ -256,9 +260,7 @@ def _lattice_forces(
     moments, _, db, Gamma = rates
     K, n = v.size, covariance.shape[0]
     factor = _triangle_of(covariance)
-    axis = _along_teacher(factor, v_teacher)
-    turned = factor.copy()
-    _turn(turned, axis)
+    turned, axis = _turned_to_teacher(factor, v_teacher)
     slope = turned[:, 0].copy()
     _emptied(rates)
     dimensions = n - 1 + (1 if noise != 0.0 else 0)
