@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
-from symderiv.numerics.quadratures.tensor_mean import _equal_steps, _root_left, _share_left
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps, _triangle
 from symderiv.numerics.signs.fields import _root_of_minor
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
@@ -74,19 +74,11 @@ _SUMS = 5  # sums over points: force, its square, error, loss, difference of for
 
 
 def _triangle_of(covariance: np.ndarray) -> np.ndarray:
-    """Return the triangular factor L of a covariance, without residuals that are only rounding."""
-    n = covariance.shape[0]
-    factor = np.zeros((n, n))
-    for i in range(n):
-        rest = covariance[i, i]
-        for j in range(i):
-            share = covariance[i, j]
-            for k in range(j):
-                share -= factor[i, k] * factor[j, k]
-            factor[i, j] = _share_left(share, factor[j, j], rest)
-            rest -= factor[i, j] * factor[i, j]
-        factor[i, i] = _root_left(rest, covariance[i, i])
-    if n == 2 and factor[0, 0] > 0.0:
+    """Return the triangular factor L of a covariance, that of two fields by their determinant in
+    doubled precision.
+    """
+    factor = _triangle(covariance)
+    if factor.shape[0] == 2 and factor[0, 0] > 0.0:
         root = _root_of_minor(covariance[0, 0], covariance[0, 1], covariance[1, 1])
         factor[1, 1] = root / factor[0, 0]
     return factor

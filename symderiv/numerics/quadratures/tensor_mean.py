@@ -59,20 +59,30 @@ def _share_left(covariance: float, root: float, rest: float) -> float:
     return min(max(covariance / root, -bound), bound)
 
 
-def _triangle4(c: _Ten) -> _Ten:
-    """Return L of four fields, column by column, without residuals that are only rounding."""
-    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
-    l11 = _root_left(c11, c11)
-    l21 = _share_left(c12, l11, c22)
-    l31 = _share_left(c13, l11, c33)
-    l41 = _share_left(c14, l11, c44)
-    l22 = _root_left(c22 - l21 * l21, c22)
-    l32 = _share_left(c23 - l21 * l31, l22, c33 - l31 * l31)
-    l42 = _share_left(c24 - l21 * l41, l22, c44 - l41 * l41)
-    l33 = _root_left(c33 - l31 * l31 - l32 * l32, c33)
-    l43 = _share_left(c34 - l31 * l41 - l32 * l42, l33, c44 - l41 * l41 - l42 * l42)
-    l44 = _root_left(c44 - l41 * l41 - l42 * l42 - l43 * l43, c44)
-    return l11, l21, l31, l41, l22, l32, l42, l33, l43, l44
+def _matrix4(c: _Ten) -> np.ndarray:
+    """Return the covariance of four fields from its upper triangle, row by row."""
+    covariance, place = np.empty((4, 4)), 0
+    for i in range(4):
+        for j in range(i, 4):
+            covariance[i, j] = covariance[j, i] = c[place]
+            place += 1
+    return covariance
+
+
+def _triangle(covariance: np.ndarray) -> np.ndarray:
+    """Return the triangular factor L of a covariance, without residuals that are only rounding."""
+    n = covariance.shape[0]
+    factor = np.zeros((n, n))
+    for i in range(n):
+        rest = covariance[i, i]
+        for j in range(i):
+            share = covariance[i, j]
+            for k in range(j):
+                share -= factor[i, k] * factor[j, k]
+            factor[i, j] = _share_left(share, factor[j, j], rest)
+            rest -= factor[i, j] * factor[i, j]
+        factor[i, i] = _root_left(rest, covariance[i, i])
+    return factor
 
 
 def _equal_steps(first: float, step: float, count: int, row: np.ndarray) -> None:
