@@ -25,7 +25,7 @@ import numpy as np
 
 from symderiv.numerics.quadratures.force_mean import _step_of_rates, _triangle_of
 from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
-from symderiv.numerics.quadratures.tensor_mean import _equal_steps
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps, _matrix_of
 
 _PARALLEL = 1e-14  # relative differences of two slopes below this are rounding
 _AT_A_LAYER = 512  # points of panels on both sides of the narrowest layers
@@ -61,13 +61,7 @@ def _joint_start(
 
     A row of the sums has the fields, the weight and the squared radius before each t.
     """
-    covariance = np.empty((size, size))
-    place = 0
-    for i in range(size):
-        for j in range(i, size):
-            covariance[i, j] = covariance[j, i] = moments[place]
-            place += 1
-    factor = _triangle_of(covariance)
+    factor, place = _triangle_of(_matrix_of(moments, size)), size * (size + 1) // 2
     sums = np.zeros((levels, size + 2))
     sums[0, size] = 1.0
     for i in range(size):

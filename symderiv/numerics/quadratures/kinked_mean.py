@@ -29,7 +29,7 @@ from symderiv.numerics.nodes import _HERMITE_7_NODES, _HERMITE_7_WEIGHTS, _LEGEN
 from symderiv.numerics.quadratures.plane_lines import _DENSITY, _power_of_e
 from symderiv.numerics.quadratures.tensor_mean import (
     _between,
-    _matrix4,
+    _matrix_of,
     _root_left,
     _share_left,
     _triangle,
@@ -314,7 +314,7 @@ def _layers_of(
 def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     """Return the mean of four factors of four fields; c is row by row, from the diagonal on."""
     kind_1, kind_2, kind_3, kind_4 = kinds
-    factor, means, longest, most = _triangle(_matrix4(c)), np.empty((3, 4)), np.zeros(3), 1
+    factor, means, longest, most = _triangle(_matrix_of(c, 4)), np.empty((3, 4)), np.zeros(3), 1
     for i in range(4):
         means[0, i], most = b[i], max(most, quadrature_kinks(kinds[i]).size)
         for k in range(min(i + 1, 3)):

@@ -59,7 +59,7 @@ from symderiv.numerics.quadratures.smoothed import (
     _smoothed_table,
     _speeds_of,
 )
-from symderiv.numerics.quadratures.tensor_mean import _equal_steps, _matrix4, _root_left
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps, _matrix_of, _root_left
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import (
@@ -643,7 +643,7 @@ def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> floa
     own, means, alone = np.empty(4, np.int64), np.empty((3, 4, 4)), np.empty(3)
     for n in range(4):
         own[n] = kinds[n]
-    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), _matrix4(c), means, alone, 2)
+    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), _matrix_of(c, 4), means, alone, 2)
     mean: float = means[1, 2, 3]
     return mean
 

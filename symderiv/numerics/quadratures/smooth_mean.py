@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.nodes import _HERMITES
-from symderiv.numerics.quadratures.tensor_mean import _matrix4, _triangle
+from symderiv.numerics.quadratures.tensor_mean import _matrix_of, _triangle
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import (
@@ -877,7 +877,7 @@ def _coupled(
 
 def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     """Return the mean of four factors of four fields; c is row by row, from the diagonal on."""
-    factor, parts = _triangle(_matrix4(c)), np.empty((4, 3))
+    factor, parts = _triangle(_matrix_of(c, 4)), np.empty((4, 3))
     for n in range(4):
         parts[n, 0], parts[n, 1], parts[n, 2] = factor[n, 0], factor[n, 1], factor[n, 2]
     own, shared = factor[2, 2], factor[3, 2]

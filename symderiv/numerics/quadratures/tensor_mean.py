@@ -59,11 +59,11 @@ def _share_left(covariance: float, root: float, rest: float) -> float:
     return min(max(covariance / root, -bound), bound)
 
 
-def _matrix4(c: _Ten) -> np.ndarray:
-    """Return the covariance of four fields from its upper triangle, row by row."""
-    covariance, place = np.empty((4, 4)), 0
-    for i in range(4):
-        for j in range(i, 4):
+def _matrix_of(c: _Ten | np.ndarray, size: int) -> np.ndarray:
+    """Return a covariance from its upper triangle, row by row."""
+    covariance, place = np.empty((size, size)), 0
+    for i in range(size):
+        for j in range(i, size):
             covariance[i, j] = covariance[j, i] = c[place]
             place += 1
     return covariance
