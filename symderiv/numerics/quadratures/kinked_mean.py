@@ -290,20 +290,26 @@ def _layers_of(
     count = 0
     for i in range(level, 4):
         rest, own = 0.0, quadrature_kinks(kinds[i])
-        for k in range(level + 1, i + 1):
-            rest = math.hypot(rest, factor[i, k])
+        for k in range(i, level, -1):
+            rest = math.hypot(factor[i, k], rest)
         count = _with_layers(layers, count, own, means[i], factor[i, level], rest, rule)
         for j in range(level + 1, i):
-            square = both = left = 0.0
-            for k in range(level + 1, j + 1):
-                square += factor[j, k] * factor[j, k]
-                both += factor[i, k] * factor[j, k]
+            # the residual of field i given field j, beyond this t
+            both, square, left = factor[i, j], factor[j, j], 0.0
+            for k in range(i, j, -1):
+                left = math.hypot(factor[i, k], left)
+            if j > level + 1:
+                both = square = 0.0
+                for k in range(level + 1, j + 1):
+                    both += factor[i, k] * factor[j, k]
+                    square += factor[j, k] * factor[j, k]
             if square == 0.0:
                 continue
-            # the residual of field i given field j, beyond this t
-            ratio = both / square
-            for k in range(level + 1, i + 1):
-                left = math.hypot(left, factor[i, k] - ratio * factor[j, k])
+            ratio, off = both / square, 0.0
+            if j > level + 1:
+                for k in range(level + 1, j + 1):
+                    off += (factor[i, k] - ratio * factor[j, k]) ** 2
+                left = math.sqrt(off + left * left)
             slope = factor[i, level] - ratio * factor[j, level]
             field = means[i] - ratio * means[j], slope, left
             others = quadrature_kinks(kinds[j])
