@@ -24,8 +24,7 @@ import numpy as np
 
 import symderiv as sd
 from benchmarks.kernel_limits import calls_of, packed, seconds_per_call
-from symderiv.lowering.means.force_error import LARGEST_VARIANCE, finer
-from symderiv.lowering.means.loss_means import ForceRule
+from symderiv.lowering.means.force_error import LARGEST_VARIANCE, ForceRule, finer
 from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.problem.rule_of import rule_of
 from symderiv.storage.study_kernel import kernel_for

@@ -21,9 +21,6 @@ _LEGENDRE_32 = np.array(np.polynomial.legendre.leggauss(32))
 # Gauss' rule for means over a standard normal variable.
 _HERMITE_7_NODES = np.polynomial.hermite_e.hermegauss(7)[0]
 _HERMITE_7_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)[1] / math.sqrt(2.0 * math.pi)
-_HERMITE_10 = np.array(np.polynomial.hermite_e.hermegauss(10)) / np.array(
-    [[1.0], [math.sqrt(2.0 * math.pi)]]
-)
 
 # Rules of 4, 6, ... 32 points, and of 1, 2, ... 20 points: a row each, padded with zeros.
 _LEGENDRES = np.array(

@@ -16,22 +16,17 @@ _OF_FOUR = {
     "_fields4": ("_vectors4", "Vectors with the given inner products, and the volume they span"),
 }
 _BESIDE = {
-    "mean_of_2": "",
-    "mean_of_4": "",
-    "kinked_mean_of_2": "",
-    "kinked_mean_of_4": "",
-    "plane_mean_of_4": "",
-    "polar_mean_of_2": "",
-    "line_mean_of_2": "",
+    "2": "",
     # half second derivatives and teachers' slopes have delta functions where slopes or values jump
-    "kinked_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
-    "kinked_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
-    "polar_mean_of_curvature": " + _polar_at_slope_jumps(kind_2, c)",
-    "polar_mean_of_slopes": " + _polar_at_jumps(kind_1, c)",
-    "line_mean_of_curvature": " + _at_slope_jumps(kind_2, c, b)",
-    "line_mean_of_slopes": " + _at_jumps(kind_1, c, b)",
+    "curvature": " + {}at_slope_jumps(kind_2, {})",
+    "slopes": " + {}at_jumps(kind_1, {})",
 }
-_AT_KINKS = ("kinked_mean_of_2_at", "kinked_mean_of_2_beside", "kinked_mean_of_4_at")
+"""What is added to a mean of two factors with kinks, by the variant."""
+_AT_KINKS = {
+    "kinked_mean_of_2_at": ("_mean_at", "kind_1"),
+    "kinked_mean_of_2_beside": ("_mean_beside", "(kind_1, kind_2)"),
+    "kinked_mean_of_4_at": ("_mean_of_4_at", "(kind_1, kind_2, kind_3)"),
+}
 """Means in which the first field is at a place; factors are those of the others, see
 ``kink_terms``."""
 # The arguments are all arrays and numbers of a problem; see ``all_forces``.
@@ -117,25 +112,32 @@ def _functions_of_four() -> Iterator[str]:
 
 
 def _means_of_products() -> Iterator[str]:
-    for name in _AT_KINKS:
-        for shifted in (False, True):
-            yield _mean_of_product(name, "", shifted, "place, ")
-    for name, beside in _BESIDE.items():
-        for shifted in (False, True):
-            yield _mean_of_product(name, beside, shifted)
+    """Yield functions that are means of one factor of each field, for fields with and without
+    biases.
+    """
+    for shifted in (False, True):
+        for name in ("mean_of_4", "kinked_mean_of_4", "plane_mean_of_4"):
+            own = f"_{name}(QUADRATURE_RULE, (kind_1, kind_2, kind_3, kind_4), c, b)"
+            yield _mean_of_product(name, own, shifted)
+        for family in ("", "kinked_", "polar_", "line_"):
+            own = f"_{family}mean_of_2(QUADRATURE_PAIR_RULE, (kind_1, kind_2), c, b)"
+            for what, beside in _BESIDE.items():
+                # sectors have points of their own for a line through zero, which are fewer
+                at = ("_polar_", "c") if family == "polar_" else ("_", "c, b")
+                value = own + beside.format(*at)
+                yield _mean_of_product(f"{family}mean_of_{what}", value, shifted)
+        for name, (own, kinds) in _AT_KINKS.items():
+            value = f"{own}(QUADRATURE_PAIR_RULE, {kinds}, place, c, b)"
+            yield _mean_of_product(name, value, shifted)
 
 
-def _mean_of_product(name: str, beside: str, shifted: bool, place: str = "") -> str:
-    size = 4 if "of_4" in name else 2
-    covariances, means = _moments(size)
-    kinds = ", ".join(f"kind_{n}" for n in range(1, size + 1))
-    rule = "QUADRATURE_RULE" if size == 4 and not place else "QUADRATURE_PAIR_RULE"
-    own = f"_{name}" if place else f"_{name.partition('mean_of')[0]}mean_of_{size}"
+def _mean_of_product(name: str, value: str, shifted: bool) -> str:
+    covariances, means = _moments(4 if "of_4" in name else 2)
     arguments = [*covariances, *means] if shifted else covariances
     return f'''def {"shifted_" if shifted else ""}{name}({", ".join(arguments)}):
-    """Mean of {size} factors."""
-    c, b = ({", ".join(covariances)}), ({", ".join(means if shifted else ["0.0"] * size)})
-    return {own}({rule}, ({kinds}), {place}c, b){beside}
+    """Mean of a product."""
+    c, b = ({", ".join(covariances)}), ({", ".join(means if shifted else ["0.0"] * len(means))})
+    return {value}
 '''
 
 

@@ -181,7 +181,7 @@ def closed_campaign(
     rng = np.random.default_rng(seed)
     found = _Largest()
     for number in range(count):
-        kinds = search.kinds[number % len(search.kinds)]
+        kinds = search.asked.kinds[number % len(search.asked.kinds)]
         covariance = field_covariances(rng, 1, len(kinds), LARGEST_VARIANCE)[0]
         if rules.student.slope_jumps and (2 in kinds or np.min(np.diag(covariance)) == 0):
             continue  # no delta functions here, and the slope of a field that is 0 is no matter
@@ -216,7 +216,7 @@ def _row(
 
 
 def _of(search: Search, size: int) -> list[Kinds]:
-    return [kinds for kinds in search.kinds if len(kinds) == size]
+    return [kinds for kinds in search.asked.kinds if len(kinds) == size]
 
 
 def _name(kinds: Kinds, pair: bool) -> str:

@@ -42,7 +42,7 @@ def test_means_of_two_agree_with_nested_adaptive_integration(rules):
     kinks = by_numba(rules.text)["quadrature_kinks"]
     exact = adaptive_mean(search.factor.by_numba(), kinks, 2)
     rng = np.random.default_rng(11)
-    twos = [kinds for kinds in search.kinds if len(kinds) == 2]
+    twos = [kinds for kinds in search.asked.kinds if len(kinds) == 2]
     for number in range(140):
         kinds = twos[number % len(twos)]
         covariance = field_covariances(rng, 1, 2, LARGEST_VARIANCE)[0]

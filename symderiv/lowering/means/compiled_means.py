@@ -19,14 +19,14 @@ from symderiv.compiled_code.translated_functions import TranslatedModule
 from symderiv.lowering.means.uncompiled import NO_OVERFLOW, uncompiled
 from symderiv.numerics import GAUSSIAN
 
-_RULE = "<f8 1"
+RULE = "<f8 1"
 
 
 def _of(count: int) -> tuple[Any, ...]:
     """Return the argument types of a mean of ``count`` factors."""
     sizes = count, count * (count + 1) // 2, count
     words = "int64", "double", "double"
-    return _RULE, *([word] * size for word, size in zip(words, sizes, strict=True))
+    return RULE, *([word] * size for word, size in zip(words, sizes, strict=True))
 
 
 _KINDS: dict[str, tuple[Any, ...]] = {
@@ -38,10 +38,10 @@ _KINDS: dict[str, tuple[Any, ...]] = {
     "_polar_mean_of_2": _of(2),
     "_line_mean_of_2": _of(2),
     "_plane_mean_of_4": _of(4),
-    "_series": (_RULE, "<i8 2", "<f8 2", "<f8 2", "<f8 1"),
-    "_means_of_pair": (_RULE, "<f8 2", "<f8 1", ["int64"] * 3, "<f8 3", "<f8 1"),
+    "_series": (RULE, "<i8 2", "<f8 2", "<f8 2", "<f8 1"),
+    "_means_of_pair": (RULE, "<f8 2", "<f8 1", ["int64"] * 3, "<f8 3", "<f8 1"),
     "_means_of_plane": (
-        *(_RULE, "<i8 1", ["int64"] * 2, ["int64"] * 2, "<f8 2", "<f8 3", "<f8 1", "int64"),
+        *(RULE, "<i8 1", ["int64"] * 2, ["int64"] * 2, "<f8 2", "<f8 3", "<f8 1", "int64"),
     ),
 }
 """The argument types of the functions of a module."""
@@ -149,7 +149,7 @@ def _with_many(kinds: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[An
             for array, length in (("moments", count * (count + 1) // 2), ("biases", count))
         )
         texts.append(_MANY.format(name=name, moments=moments, biases=biases))
-        whole[f"_many{name}"] = (_RULE, ["int64"] * count, "<f8 2", "<f8 2", "<f8 1")
+        whole[f"_many{name}"] = (RULE, ["int64"] * count, "<f8 2", "<f8 2", "<f8 1")
     return whole, "".join(texts)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,17 @@ _SEED = 1998
 _RANDOM, _AROUND = 10, 8
 
 
-class ForceSteps(Protocol):
-    """The numbers of a quadrature rule for means of forces."""
+@dataclass(frozen=True)
+class ForceRule:
+    """The parameters of a rule; see ``symderiv.numerics.quadratures.force_mean``.
 
-    @property
-    def steps(self) -> tuple[float, ...]:
-        """Parameters of equal steps, for smooth integrands."""
+    Attributes:
+        steps: Those of equal steps, for smooth integrands.
+        panels: Those of panels, for integrands with kinks.
+    """
 
-    @property
-    def panels(self) -> tuple[float, ...]:
-        """Parameters of panels, for integrands with kinks."""
+    steps: tuple[float, ...]
+    panels: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class ForceTrial:
     flips: bool
     biases: bool = False
 
-    def means(self, rule: ForceSteps, place: ForcePlace) -> Floats:
+    def means(self, rule: ForceRule, place: ForcePlace) -> Floats:
         """Return by a rule E[F u] for both independent variables, dv, Γ, E[F], error and loss."""
         self.names.FORCE_STEPS[:] = rule.steps
         self.names.FORCE_PANELS[:] = rule.panels
@@ -78,18 +79,14 @@ class ForceTrial:
         return np.array([first, B[0, 0] * rest, dv[0], Gamma[0, 0], db[0], error, loss])
 
 
-@dataclass(frozen=True)
-class _Finer:
-    steps: tuple[float, ...]
-    panels: tuple[float, ...]
-
-
-def finer(rule: ForceSteps) -> _Finer:
+def finer(rule: ForceRule) -> ForceRule:
     """Return a rule whose error is far below that of another."""
     step, width, reach = rule.steps
     longest, field, far, *others = rule.panels
     panels = 0.6 * longest, 0.6 * field, far + 0.6, *others
-    return _Finer((0.7 * step, 0.75 * width, reach + 0.6), (*panels[:5], 0.8, *panels[6:7], 96.0))
+    return ForceRule(
+        (0.7 * step, 0.75 * width, reach + 0.6), (*panels[:5], 0.8, *panels[6:7], 96.0)
+    )
 
 
 def places(flips: bool, noisy: bool) -> Iterator[ForcePlace]:
@@ -118,7 +115,7 @@ def places(flips: bool, noisy: bool) -> Iterator[ForcePlace]:
 
 
 def largest_deviation(
-    trial: ForceTrial, rule: ForceSteps, enough: float, flags: Mapping[str, Any]
+    trial: ForceTrial, rule: ForceRule, enough: float, flags: Mapping[str, Any]
 ) -> float:
     """Return the largest deviation from a much finer rule; stop once above ``enough``."""
     reference = finer(rule)

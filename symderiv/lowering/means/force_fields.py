@@ -19,11 +19,7 @@ from symderiv.foundation.errors import NotYetError
 from symderiv.learning.rule.learning_problem import LearningProblem
 from symderiv.lowering.means.numeric_activation import NumericActivation, X
 from symderiv.lowering.means.numeric_loss import NumericLoss
-
-SMOOTH_VARIABLES, KINKED_VARIABLES = 4, 2
-"""The largest number of integration variables, remaining fields and label noise, for nested
-quadrature. With more, or where surfaces of kinks or labels depend on several of them, lattice rules
-are used."""
+from symderiv.numerics.quadratures.all_forces import _over_lattice
 
 MOST_MASKED = 8
 """The largest number of units with dropout: means are sums over all subsets of kept units."""
@@ -131,12 +127,11 @@ def along_lattice(flags: Mapping[str, Any], K: int, M: int, noisy: bool) -> bool
     """
     students = 1 if flags["STUDENT_LINEAR"] else K
     one = bool(flags["TEACHER_LINEAR"] or (flags["TEACHER_KEEPS_SIGN"] and M == 1))
-    sign, kinked = bool(flags["SIGN_TARGET"]), bool(flags["KINKED"])
-    if (sign and not one) or (kinked and students > 1):
-        return True
+    sign = bool(flags["SIGN_TARGET"])
     noise = int(noisy and (sign or not flags["TEACHER_LINEAR"]))
     teachers = 0 if sign else 1 if one else M
-    return students + teachers + noise > (KINKED_VARIABLES if kinked else SMOOTH_VARIABLES)
+    kinked, labels = bool(flags["KINKED"]), sign and one
+    return _over_lattice(kinked, sign, labels, students, teachers + noise)
 
 
 def _odd(g: sp.Expr) -> bool:

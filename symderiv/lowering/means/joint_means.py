@@ -30,6 +30,7 @@ from symderiv.lowering.means.closed_means import (
 from symderiv.lowering.means.compiled_means import compiled_function, module_of_means
 from symderiv.lowering.means.field_covariances import Matrix, field_covariances
 from symderiv.lowering.means.numeric_activation import with_softplus
+from symderiv.lowering.means.numeric_loss import gap_by_number
 from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE
 from symderiv.lowering.means.quadrature_rules import (
     JOINT_REACHES,
@@ -67,7 +68,6 @@ less than this relative amount: so it is for nearly all functions, with half the
 _COARSER = JOINT_STEPS[2:6]
 """Steps that are tried before the finest one: three successive steps with the same result suffice,
 as the error of equal steps falls faster than any power of the step for smooth functions."""
-_NUMBER = sp.Symbol("number", real=True)
 _RULE = "JOINT_RULE"
 
 
@@ -206,16 +206,11 @@ class Joint:
             names.append(("sharpness", sharp))
         if self.gaps:
             gap = f"gap_{name}"
-            functions.append(self._gap_by_number(gap, f"Zero where {integrand} is not smooth."))
+            doc = f"Zero where {integrand} is not smooth."
+            given = (*self.fields[: self.nonlinear], *self.constants)
+            functions.append(gap_by_number(gap, self.gaps, given, doc))
             names += [("gap", gap), ("gap_count", str(len(self.gaps)))]
         return *functions, TemplateFunction(name, arguments, template, tuple(names), how)
-
-    def _gap_by_number(self, name: str, doc: str) -> ScalarFunction:
-        *before, value = self.gaps
-        for number, gap in reversed([*enumerate(before)]):
-            value = sp.Piecewise((gap, sp.Lt(_NUMBER, number + sp.S.Half)), (value, True))
-        given = (_NUMBER, *self.fields[: self.nonlinear], *self.constants)
-        return ScalarFunction(name, given, (), value, doc, as_value=True)
 
     def alike(self) -> Iterator[tuple[Joint, Placing]]:
         """Yield the functions that follow from this one by exchanging fields or constants, or

@@ -8,7 +8,6 @@ that a search over covariances finds, is below the tolerance (``docs/notes/losse
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -25,6 +24,7 @@ from symderiv.formula.as_function import as_function
 from symderiv.learning.rule.learning_problem import OUTPUT, TARGET, LearningProblem
 from symderiv.lowering.means import force_error
 from symderiv.lowering.means.compiled_means import module_of_means
+from symderiv.lowering.means.force_error import ForceRule
 from symderiv.lowering.means.force_fields import ForceFields
 from symderiv.lowering.means.numeric_activation import X
 from symderiv.lowering.means.quadrature_error import LARGEST_BIAS
@@ -77,14 +77,6 @@ LOSSES = Procedure(
 )
 """The procedures with which modules compute means; features that a rule lacks are passed as zero or
 one."""
-
-
-@dataclass(frozen=True)
-class ForceRule:
-    """The parameters of a rule; see ``symderiv.numerics.quadratures.force_mean``."""
-
-    steps: tuple[float, ...]
-    panels: tuple[float, ...]
 
 
 def force_rule(step: float, panel: float, tolerance: float, reach: float) -> ForceRule:

@@ -21,11 +21,17 @@ HALF_CURVATURE = 2
 """The number in templates of the factor g''/2, which stands first in a mean of two factors."""
 
 _OF_DESCENT = {(False, 0): 0, (False, 1): 1, (True, 0): 3, (True, 1): 4}
-_OF_RULES = {(False, 3): 5, (True, 2): 6, (False, 2): 7}
-_OF_SLOPES = {(False, 4): 8, (True, 3): 9, (False, 5): 10, (True, 4): 11}
-NUMBERS: dict[Kind, int] = {**_OF_DESCENT, **_OF_RULES, **_OF_SLOPES}
+OF_RULES = {(False, 3): 5, (True, 2): 6, (False, 2): 7}
+OF_SLOPES = {(False, 4): 8, (True, 3): 9, (False, 5): 10, (True, 4): 11}
+NUMBERS: dict[Kind, int] = {**_OF_DESCENT, **OF_RULES, **OF_SLOPES}
 """Numbers of factors in templates: first those of plain descent, then those of rules with slopes of
 slopes, then those that occur only in derivatives of means."""
+
+TEACHERS = {number for (teacher, _), number in NUMBERS.items() if teacher}
+"""The numbers of the teachers' factors."""
+
+FIXED = 12
+"""The number of the constant factor 1, that of a field at a fixed place."""
 
 _KINDS: dict[int, Kind] = {number: kind for kind, number in NUMBERS.items()}
 

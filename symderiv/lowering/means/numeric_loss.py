@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,16 @@ from symderiv.lowering.means.numeric_activation import SoftPlus, with_softplus
 from symderiv.statement.slopes import ROUGH, gaps_of
 
 _NUMBER = sp.Symbol("number", real=True)
+
+
+def gap_by_number(
+    name: str, gaps: Sequence[sp.Expr], arguments: tuple[sp.Symbol, ...], doc: str
+) -> ScalarFunction:
+    """Return a function of a module: the gap with the number that is its first argument."""
+    *before, value = gaps or (sp.S.One,)
+    for number, gap in reversed([*enumerate(before)]):
+        value = sp.Piecewise((gap, sp.Lt(_NUMBER, number + sp.S.Half)), (value, True))
+    return ScalarFunction(name, (_NUMBER, *arguments), (), value, doc, as_value=True)
 
 
 @dataclass(frozen=True)
@@ -89,16 +99,11 @@ class NumericLoss:
 
     def functions(self) -> tuple[ScalarFunction, ...]:
         """Value, slope and kinks as functions of a module."""
-        kink: sp.Expr = sp.Integer(1)
-        for number, gap in reversed(list(enumerate(self.kinks))):
-            kink = sp.Piecewise((gap, sp.Lt(_NUMBER, number + sp.Rational(1, 2))), (kink, True))
         both, value, slope = (OUTPUT, TARGET), bounded(self.value), bounded(self.slope)
         return (
             ScalarFunction("loss_value", both, (), value, "The loss of an example."),
             ScalarFunction("loss_slope", both, (), slope, "Its derivative by s."),
-            ScalarFunction(
-                "loss_kink", (_NUMBER, *both), (), kink, "Zero where the loss is not smooth."
-            ),
+            gap_by_number("loss_kink", self.kinks, both, "Zero where the loss is not smooth."),
         )
 
     def refuse_growth(

@@ -10,11 +10,11 @@ what the search missed; ``make quadrature-errors`` compares that with independen
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from symderiv.lowering.means.quadrature_rules import (
     stated_error,
     with_sectors,
 )
+
+if TYPE_CHECKING:
+    from symderiv.lowering.means.compiled_means import CompiledMeans
 
 CHOSEN_RULES = Path(__file__).with_name("chosen_rules.pickle")
 """Shipped rules for pairs of named activations, see ``ship_rules``."""
@@ -73,19 +76,39 @@ Found = tuple[float, Kinds, Matrix, Matrix]
 """An error, the factors of its mean, and the covariance and biases of its fields."""
 
 
-class Means(Protocol):
-    """The interface required of compiled means, see ``compiled_means``."""
+@dataclass(frozen=True)
+class MeansAsked:
+    """The means for which a rule is searched.
 
-    @property
-    def functions(self) -> Mapping[str, Callable[..., Any]]: ...
+    Attributes:
+        kinds: The factors of every mean that occurs, by number.
+        family: The points for means of four factors: ``smooth`` if all factors are analytic,
+            ``plane`` (``plane_mean``) or ``kinked`` (``kinked_mean``).
+        at_zero: Whether means of two factors with kinks are integrated over sectors
+            (``polar_mean``).
+        rough: Whether factors jump; for planes, only factors whose fields do not span the plane
+            count.
+        even: Whether no mean changes when all fields change their signs.
+        biased: Whether fields have biases.
+        within: The largest variances, and biases in modulus, of the fields in the search.
+        idle: The number of the constant factor, whose field has no variance, for means of
+            arbitrary functions; None for means of activations and slopes.
+        of_what: What the means are taken of, for messages.
+    """
 
-    @property
-    def factor(self) -> Callable[[int, float], float]: ...
+    kinds: tuple[Kinds, ...]
+    family: str = "smooth"
+    at_zero: bool = False
+    rough: bool = False
+    even: bool = False
+    biased: bool = False
+    within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS)
+    idle: int | None = None
+    of_what: str = field(default="", repr=False, compare=False)
 
-    @property
-    def kinks(self) -> Callable[[int], Matrix] | None: ...
-
-    def many(self, size: int) -> Callable[..., Any]: ...
+    def of_four_by(self, family: str) -> bool:
+        """Return whether there are means of four factors by the points of a family."""
+        return self.family == family and any(len(kinds) == 4 for kinds in self.kinds)
 
 
 _LOADS = np.array(
@@ -160,42 +183,23 @@ class _Begun:
 class Search:
     """A search for the covariances at which rules are worst."""
 
-    def __init__(
-        self,
-        compiled: Means,
-        kinds: Sequence[Kinds],
-        biased: bool = False,
-        variance: float = LARGEST_VARIANCE,
-        bias: float = LARGEST_BIAS,
-        idle: int | None = None,
-    ) -> None:
+    def __init__(self, compiled: CompiledMeans, asked: MeansAsked) -> None:
         """Prepare a search over the covariances of some means.
 
         Args:
             compiled: All means as compiled functions, with the rule as an argument.
-            kinds: The factors of every mean that occurs.
-            biased: Whether fields have biases.
-            variance, bias: The largest variance of fields, and the largest modulus of biases.
-            idle: The number of the constant factor, whose field has no variance, for means of
-                arbitrary functions; None for means of activations and slopes.
+            asked: The means.
         """
-        self.idle = idle
-        self.compiled = compiled
-        self.factor = compiled.factor
-        self.kinds = tuple(kinds)
-        self.panels = "_kinked_mean_of_4" in compiled.functions
-        self._planes = planes = "_plane_mean_of_4" in compiled.functions
+        self.compiled, self.asked, self.factor = compiled, asked, compiled.factor
+        self.variance, self.bias = asked.within
+        self._panels, self._planes = asked.of_four_by("kinked"), asked.of_four_by("plane")
+        self._samples, self._climbs = {2: 4, 4: 20}, {2: 1, 4: 1}
         # panels of four factors are slow, as are several kinks; planes have most kinds of layers
-        several = planes and self._several
-        self._samples = (
-            {2: 2, 4: 3 if several else 8}
-            if planes
-            else {2: 1, 4: 1}
-            if self.panels
-            else {2: 4, 4: 20}
-        )
-        self._climbs = {2: 1, 4: 2 if several else 4 if planes else 1}
-        self.biased, self.variance, self.bias = biased, variance, bias
+        if self._panels:
+            self._samples = {2: 1, 4: 1}
+        elif self._planes:
+            self._samples[2] = 2
+            self._samples[4], self._climbs[4] = (3, 2) if self._several else (8, 4)
         self._begun: dict[tuple[MeanRule, int], _Begun] = {}
         self._hard: list[Place] = []
         self._there: dict[tuple[MeanRule, int], float] = {}
@@ -205,7 +209,7 @@ class Search:
         means and which is at most half the distance between two kinks of a factor.
         """
         factors, apart = [], math.inf
-        for kind in sorted(set().union(*self.kinds) - {self.idle}):
+        for kind in sorted(set().union(*self.asked.kinds) - {self.asked.idle}):
             kinks = [] if self.compiled.kinks is None else self.compiled.kinks(kind).tolist()
             factors.append((partial(self.factor, kind), kinks or [0.0]))
             apart = min([apart, *np.diff(kinks)])
@@ -218,14 +222,9 @@ class Search:
         return next(filter(keeps, SCALES), SCALES[-1])
 
     @property
-    def sectors(self) -> bool:
-        """True if means of two factors are integrated over sectors."""
-        return "_polar_mean_of_2" in self.compiled.functions
-
-    @property
     def _several(self) -> bool:
         """True if a factor has several kinks."""
-        kinks, kinds = self.compiled.kinks, set().union(*self.kinds)
+        kinks, kinds = self.compiled.kinks, set().union(*self.asked.kinds)
         return kinks is not None and any(len(kinks(kind)) > 1 for kind in kinds)
 
     def mean(
@@ -263,21 +262,21 @@ class Search:
         times √(2π), for aligned fields of the largest variance.
         """
         t = np.arange(-_FARTHEST, _FARTHEST + _CELL, _CELL)
-        shifts = (-self.bias, self.bias) if self.biased else (0.0,)
+        shifts = (-self.bias, self.bias) if self.asked.biased else (0.0,)
         fields = math.sqrt(self.variance) * t
 
         @cache
         def largest(kind: int) -> Matrix:
             values = [[abs(self.factor(kind, each + b)) for each in fields] for b in shifts]
             largest = np.asarray(np.max(values, axis=0))
-            if self.idle is not None:
+            if self.asked.idle is not None:
                 # a factor that decays does so along its own field only
                 for side in (largest[t.size // 2 :], largest[t.size // 2 :: -1]):
                     np.maximum.accumulate(side, out=side)
             return largest
 
         folds = []
-        for kinds in self.kinds:
+        for kinds in self.asked.kinds:
             product = np.exp(-t * t / 2) * _CELL
             for kind in kinds:
                 product *= largest(kind)
@@ -333,7 +332,7 @@ class Search:
         unbiased, known = np.zeros(tried.shape[:2]), dict[Kinds, Matrix]()
 
         def near(other: MeanRule) -> bool:
-            for kinds in self.kinds:
+            for kinds in self.asked.kinds:
                 if len(kinds) == size:
                     if kinds not in known:
                         known[kinds] = self.means(rule, kinds, tried, unbiased)
@@ -372,22 +371,22 @@ class Search:
         def off(kinds: Kinds, covariances: Matrix) -> tuple[Matrix, Found]:
             # where factors jump a single rounding matters: both orders need the same matrix
             covariances = 0.5 * (covariances + covariances.transpose(0, 2, 1))
-            varies = np.array([float(kind != self.idle) for kind in kinds])
+            varies = np.array([float(kind != self.asked.idle) for kind in kinds])
             covariances = covariances * np.outer(varies, varies)
             biases = np.zeros(covariances.shape[:2])
-            if self.biased:
+            if self.asked.biased:
                 biases[:] = [drawn_biases(rng, each, self.bias) for each in covariances]
             errors = self._off(rule, kinds, covariances, biases)
             worst = int(errors.argmax())
             return errors, (float(errors[worst]), kinds, covariances[worst], biases[worst])
 
-        for kinds in self.kinds:
+        for kinds in self.asked.kinds:
             if len(kinds) != size:
                 continue
             random = field_covariances(
                 rng, self._samples[size] * _SAMPLES[size], size, self.variance
             )
-            layers = () if self.panels else _LAYERS[size]
+            layers = () if self._panels else _LAYERS[size]
             # hardest first, so that an insufficient rule is soon refused
             easy = [*structured(size, self.variance)][::-1]
             tried = np.array([*layers, *random, *easy])
@@ -413,47 +412,33 @@ class Choice:
     """The means and the tolerance for which a rule is chosen.
 
     Attributes:
-        means: The digest of the text of all means, with the rule as an argument.
-        kinds: The factors of every mean that occurs.
-        family: ``smooth``, ``kinked`` or ``plane``.
-        rough: Whether factors jump, see ``FactorMeans``.
-        even: Whether no mean changes when all fields change their signs.
+        text: The digest of the text of all means, with the rule as an argument.
+        asked: The means.
         tolerance: Bound on the absolute error of the means.
         last: The largest error, relative to the largest mean, that is accepted if no rule keeps the
             tolerance; see :func:`coarsest`.
-        biased: Whether fields have biases.
-        within: The largest variance, and the largest modulus of biases.
-        idle: The number of the constant factor, if any; see :class:`Search`.
-        of_what: What the means are taken of, for messages.
         search: A function that returns the search.
     """
 
-    means: str
-    kinds: tuple[Kinds, ...]
-    family: str
-    rough: bool
-    even: bool
+    text: str
+    asked: MeansAsked
     tolerance: float
     last: float | None
-    biased: bool
-    within: tuple[float, float]
-    idle: int | None
-    of_what: str = field(repr=False, compare=False)
     search: Callable[[], Search] = field(repr=False, compare=False)
 
     def rules(self) -> list[MeanRule]:
         """Return the rules from coarse to fine."""
         tolerance = max(self.tolerance, 1e-12)
         tail = self.search().tail(tolerance / 100)
-        if self.family == "plane":
+        asked = self.asked
+        if asked.family == "plane":
             # the other factors of a mean multiply the error of one
             scale = self.search().scale(0.1 * tolerance / max(1.0, self.search().largest))
-            numbers = tolerance, tail, self.rough, self.even, scale
+            numbers = tolerance, tail, asked.rough, asked.even, scale
             rules = [plane_rule(points, *numbers) for points in PLANE_POINTS]
-            sectors = self.search().sectors
-            return [with_sectors(rule, SECTORS[-1]) for rule in rules] if sectors else rules
-        if self.family == "kinked":
-            return [kinked_rule(p, tolerance, tail, self.rough) for p in KINKED_PANELS]
+            return [with_sectors(rule, SECTORS[-1]) for rule in rules] if asked.at_zero else rules
+        if asked.family == "kinked":
+            return [kinked_rule(p, tolerance, tail, asked.rough) for p in KINKED_PANELS]
         near = self.search().tail(tolerance / 20)
         steps = [smooth_rule(step, tolerance, near) for step in SMOOTH_STEPS]
         # for growing factors the tail dominates the error when the finest step does not suffice
@@ -477,12 +462,12 @@ def chosen_rule(choice: Choice) -> tuple[MeanRule, float, float]:
         choice.rules(),
         error_of,
         choice.tolerance,
-        choice.of_what,
+        choice.asked.of_what,
         search.largest,
         choice.last,
         where_hard=search.error_where_hard,
     )
-    if search.sectors:
+    if choice.asked.at_zero:
         rule = _with_fewest_pairs(search, rule)
     return rule, error, pair_error(search, rule)
 

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 import sympy as sp
 from symderiv_codegen import (
@@ -32,7 +33,16 @@ from symderiv.learning.derivation.mean_factors import slots
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering.means.compiled_means import compiled_means, module_of_means
-from symderiv.lowering.means.mean_slopes import kinds_of, number_of, slopes_of_mean, turned
+from symderiv.lowering.means.mean_slopes import (
+    FIXED,
+    OF_RULES,
+    OF_SLOPES,
+    TEACHERS,
+    kinds_of,
+    number_of,
+    slopes_of_mean,
+    turned,
+)
 from symderiv.lowering.means.numeric_activation import NumericActivation, X, for_many
 from symderiv.lowering.means.patterns import Kind, Pattern
 from symderiv.lowering.means.quadrature_error import (
@@ -40,6 +50,7 @@ from symderiv.lowering.means.quadrature_error import (
     LARGEST_VARIANCE,
     Choice,
     Kinds,
+    MeansAsked,
     Search,
     chosen_rule,
     pair_error,
@@ -93,10 +104,7 @@ _SAMPLES = (
     (1, 4),
 )  # together these means use all functions that any mean uses
 _TEACHER = 3  # number of the teacher's activation among the factors; see the templates
-_HIGHER: tuple[Kind, ...] = ((False, 3), (True, 2), (False, 2))
-"""Factors that occur only in rules with slopes of slopes and in derivatives of means."""
-_FURTHER: tuple[Kind, ...] = ((False, 4), (True, 3), (False, 5), (True, 4))
-"""Factors that occur only in derivatives of means."""
+_FIXED_FACTOR = "fixed_factor"
 _ORDERS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
@@ -106,37 +114,18 @@ class FactorMeans:
 
     Attributes:
         factors: The factors, and all of them by number, as functions of a module.
-        means: The factors of every mean that occurs, by number.
+        asked: The means.
         kinks: Constants of the module with the places where factors are not smooth.
-        family: The points for means of four factors: ``smooth`` if all factors are analytic,
-            ``plane`` (``plane_mean``) or ``kinked`` (``kinked_mean``).
-        at_zero: Whether means of two factors with kinks are integrated over sectors
-            (``polar_mean``).
-        rough: Whether factors jump; for planes, only factors whose fields do not span the plane
-            count.
-        even: Whether no mean changes when all fields change their signs.
-        biased: Whether fields have biases.
-        of_what: What the means are taken of, for messages.
         samples: Means that together use all functions that any mean uses, each with the last
             argument of ``template``.
         together: Procedures that compute means of four factors together.
-        within: The largest variances, and biases in modulus, of the fields in the search.
-        idle: The number of the constant factor, if any; see ``Search``.
     """
 
     factors: tuple[Function, ...]
-    means: tuple[Kinds, ...]
+    asked: MeansAsked
     kinks: Mapping[str, Constant]
-    family: str
-    at_zero: bool
-    rough: bool
-    even: bool
-    biased: bool
-    of_what: str
     samples: tuple[tuple[Kinds, str], ...]
     together: tuple[Procedure, ...] = ()
-    within: tuple[float, float] = (LARGEST_VARIANCE, LARGEST_BIAS)
-    idle: int | None = None
 
     def template(
         self,
@@ -148,13 +137,14 @@ class FactorMeans:
         what: str = "",
     ) -> TemplateFunction:
         """Return a mean of two or four factors; ``what`` names a variant with a term at kinks."""
-        family = "" if self.family == "smooth" else "kinked_"
-        if self.family == "plane" and len(kinds) == 4:
+        asked = self.asked
+        family = "" if asked.family == "smooth" else "kinked_"
+        if asked.family == "plane" and len(kinds) == 4:
             family = "plane_"
-        elif self.family == "plane":
-            family = "polar_" if self.at_zero else "line_"
+        elif asked.family == "plane":
+            family = "polar_" if asked.at_zero else "line_"
         template = f"{family}mean_of_{what or len(kinds)}"
-        if self.biased or len(arguments) > len(kinds) * (len(kinds) + 1) // 2:
+        if asked.biased or len(arguments) > len(kinds) * (len(kinds) + 1) // 2:
             template = f"shifted_{template}"
         numbers = tuple((f"kind_{place}", str(kind)) for place, kind in enumerate(kinds, start=1))
         return TemplateFunction(name, arguments, template, numbers, doc, symmetries=symmetries)
@@ -167,26 +157,13 @@ class FactorMeans:
             last: The largest error, relative to the largest mean, that is accepted if no rule keeps
                 the tolerance; see ``coarsest``.
         """
-        return Choice(
-            means=hashlib.sha256(self.text.encode()).hexdigest(),
-            kinds=self.means,
-            family=self.family,
-            rough=self.rough,
-            even=self.even,
-            tolerance=tolerance,
-            last=last,
-            biased=self.biased,
-            within=self.within,
-            idle=self.idle,
-            of_what=self.of_what,
-            search=lambda: self.search,
-        )
+        digest = hashlib.sha256(self.text.encode()).hexdigest()
+        return Choice(digest, self.asked, tolerance, last, lambda: self.search)
 
     @cached_property
     def search(self) -> Search:
         """The search for covariances with large errors."""
-        means, within = compiled_means(self.text), self.within
-        return Search(means, self.means, self.biased, *within, self.idle)
+        return Search(compiled_means(self.text), self.asked)
 
     @cached_property
     def text(self) -> str:
@@ -368,6 +345,9 @@ class Quadrature:
                 }[order]
                 name_of = _NAMES[order].format(name)
                 result.append(ScalarFunction(name_of, (X,), (), value, doc, as_value=True))
+        if self.slopes:
+            doc = "The factor of a field at a fixed place."
+            result.append(ScalarFunction(_FIXED_FACTOR, (X,), (), sp.S.One, doc, as_value=True))
         for teacher, order in self._beyond:
             of, owner = (self.teacher, "teacher") if teacher else (self.student, "student")
             doc = f"The derivative of order {order} of the {owner}."
@@ -380,51 +360,24 @@ class Quadrature:
     def _beyond(self) -> tuple[Kind, ...]:
         """The factors in means that plain descent does not have."""
         if not self.slopes:
-            return _HIGHER if self.higher else ()
+            return tuple(OF_RULES) if self.higher else ()
         wanted = {kind for numbers in self.means for kind in kinds_of(numbers)[1]}
-        return (*_HIGHER, *(kind for kind in _FURTHER if kind in wanted))
+        return (*OF_RULES, *(kind for kind in OF_SLOPES if kind in wanted))
 
-    def _by_number(self) -> list[TemplateFunction]:
-        known = {number: _NAMES[number].format("student") for number in range(_TEACHER)}
-        for order in range(2):
-            owner = "student" if self.problem.same_activation else "teacher"
-            known[_TEACHER + order] = _NAMES[order].format(owner)
-        names = tuple((f"factor_{number}", name) for number, name in known.items())
-        kind, x = sp.symbols("kind x")
-        doc = "The activations and their derivatives by number."
-        groups = [("quadrature_usual_factor", "factor_of", names)]
-        for own, template, kinds in (
-            ("quadrature_any_factor", "any_factor_of", _HIGHER),
-            ("quadrature_further_factor", "further_factor_of", _FURTHER),
-        ):
-            if set(kinds) & set(self._beyond):
-                # placeholders: factors that occur in no mean are never called
-                filled = (each if each in self._beyond else (False, 0) for each in kinds)
-                numbered = zip(map(number_of, kinds), map(_name_of, filled), strict=True)
-                more = tuple((f"factor_{number}", name) for number, name in numbered)
-                groups.append((own, template, (*more, (groups[-1][1], groups[-1][0]))))
-        last = len(groups) - 1
-        functions = [
-            TemplateFunction(
-                own if place < last else "quadrature_factor", (kind, x), template, used, doc
-            )
-            for place, (own, template, used) in enumerate(groups)
-        ]
-        # further factors are evaluated one number at a time
-        template, used = ("factor_of_many", ()) if last else ("factors_of", names)
-        many, doc = "quadrature_factors", "One of them at many numbers."
-        functions.append(
-            TemplateFunction(many, (kind, x, sp.Symbol("values")), template, used, doc)
-        )
+    def _by_number(self) -> Iterator[TemplateFunction]:
+        factors = {number: _NAMES[number].format("student") for number in range(_TEACHER)}
+        owner = "student" if self.problem.same_activation else "teacher"
+        factors |= {_TEACHER + order: _NAMES[order].format(owner) for order in range(2)}
         if self.at_zero:
-            name, doc = "quadrature_values_and_slopes", "An activation and its derivatives."
+            names = tuple((f"factor_{number}", name) for number, name in factors.items())
+            own, doc = "quadrature_values_and_slopes", "An activation and its derivatives."
             arguments = sp.symbols("owner x rows")
-            functions.append(TemplateFunction(name, arguments, "values_and_slopes_of", names, doc))
-        if self.kinked:
-            doc = "Where they are not smooth."
-            template = "further_kinks_of" if self.slopes else "kinks_of"
-            functions.append(TemplateFunction("quadrature_kinks", (kind,), template, (), doc))
-        return functions
+            yield TemplateFunction(own, arguments, "values_and_slopes_of", names, doc)
+        factors |= {number_of(kind): _name_of(kind) for kind in self._beyond}
+        kinks = {n: "TEACHER_KINKS" if n in TEACHERS else "STUDENT_KINKS" for n in factors}
+        if self.slopes:
+            factors[FIXED], kinks[FIXED] = _FIXED_FACTOR, "np.zeros(0)"
+        yield from by_number(factors, kinks if self.kinked else {})
 
     def functions(
         self, pattern: Pattern, arguments: tuple[sp.Symbol, ...], name: str, doc: str
@@ -489,8 +442,7 @@ class Quadrature:
     ) -> TemplateFunction:
         """Return the mean of factors with the first field fixed at a kink."""
         kinds = [*factors, (factors[0][0], factors[0][1] + 1)] if power else [*factors]
-        numbers = [*map(number_of, kinds), 0, 0, 0][: len(factors) + 1]
-        names = [(f"kind_{n}", str(number)) for n, number in enumerate(numbers, start=1)]
+        names = [(f"kind_{n}", str(number_of(kind))) for n, kind in enumerate(kinds, start=1)]
         template = f"kinked_mean_of_{len(factors) + 1}_{'beside' if power else 'at'}"
         kinks = {*self.student.kinks, *self.teacher.kinks}
         name = (
@@ -517,10 +469,8 @@ class Quadrature:
     def by_number(self) -> FactorMeans:
         """The means with their factors by number."""
         student, teacher = self.problem.student.text, self.problem.teacher.text
-        return FactorMeans(
-            factors=self._factors(),
-            means=tuple(self.means),
-            kinks=self._kink_constants,
+        asked = MeansAsked(
+            kinds=tuple(self.means),
             family="plane" if self.in_planes else "kinked" if self.kinked else "smooth",
             at_zero=self.at_zero,
             rough=bool(
@@ -530,11 +480,12 @@ class Quadrature:
             ),
             even=self.student.parity * self.teacher.parity == 1,
             biased=self.biased,
-            of_what=f"the activations {student!r} and {teacher!r}",
-            samples=tuple((kinds, self._what(kinds)) for kinds in _SAMPLES),
-            together=self.shared_means,
             within=self.within,
+            of_what=f"the activations {student!r} and {teacher!r}",
         )
+        samples = tuple((kinds, self._what(kinds)) for kinds in _SAMPLES)
+        kinks, together = self._kink_constants, self.shared_means
+        return FactorMeans(self._factors(), asked, kinks, samples, together)
 
     @property
     def text(self) -> str:
@@ -626,6 +577,29 @@ class DifferentiableQuadrature(Quadrature):
         kinds = _numbers(tuple(kind for (kind,) in pattern.fields))
         with_slopes = self.derived.with_slopes(mean, kinds)
         return [replace(with_slopes, used=tuple(map(_by_rule_of_slopes, with_slopes.used)))]
+
+
+def by_number(factors: Mapping[int, str], kinks: Mapping[int, str]) -> Iterator[TemplateFunction]:
+    """Yield the functions of a module that call factors by number, and those with their kinks.
+
+    Args:
+        factors: The functions that are the factors, by ascending numbers.
+        kinks: The constants with the places where they are not smooth; empty if all are smooth.
+    """
+    kind, x, values = sp.symbols("kind x values")
+    for what, arguments, own, doc in (
+        ("factor", (kind, x), factors, "The factors by number."),
+        ("factors", (kind, x, values), factors, "One of them at many numbers."),
+        ("kinks", (kind,), kinks, "Where they are not smooth."),
+    ):
+        called = ""
+        # neighbours with one name share a function
+        groups = [next(group) for _, group in groupby(own.items(), lambda each: each[1])]
+        for place, (number, each) in enumerate(groups, start=1):
+            names = (("number", str(number)), (f"own_{what}", each), (f"other_{what}", called))
+            called = f"quadrature_{what}{'' if place == len(groups) else f'_to_{number}'}"
+            template = f"{what}_or_other" if place > 1 else f"{what}_alone"
+            yield TemplateFunction(called, arguments, template, names, doc)
 
 
 def _by_rule_of_slopes(function: Function) -> Function:

@@ -6,48 +6,46 @@ python -m symderiv.lowering.means.ship_means
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from symderiv.compiled_code.translation.ir_function import function_text
 from symderiv.compiled_code.translation.module_source import module_names
 from symderiv.compiled_code.translation.shipped_parts import ship_parts
 from symderiv.learning.rule.learning_problem import learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN
+from symderiv.lowering.means.compiled_means import _KINDS, RULE
 from symderiv.lowering.means.quadrature_means import Quadrature
 
-_RULE, _MATRIX, _CUBE, _FOUR = (("array", "f", size, True) for size in (1, 2, 3, 4))
-_FIELDS = ("array", "i", 1, True)
-_MOMENTS = ("tuple", (_MATRIX, _MATRIX, _MATRIX, _RULE, _RULE))
-_PAIR = ("tuple", ("i", "i"))
-
-
-def _of(count: int) -> tuple[object, ...]:
-    """Return the argument types of a mean of ``count`` factors."""
-    sizes = (count, "i"), (count * (count + 1) // 2, "f"), (count, "f")
-    return _RULE, *(("tuple", (kind,) * size) for size, kind in sizes)
-
-
-_SMOOTH = {
-    "_mean_of_2": _of(2),
-    "_mean_of_4": _of(4),
-    "_series": (_RULE, ("array", "i", 2, True), _MATRIX, _MATRIX, _RULE),
-    "_means_of_pair": (_RULE, _MATRIX, _RULE, ("tuple", ("i",) * 3), _CUBE, _RULE),
-    "_noise_means": (_RULE, _MOMENTS, ("tuple", (_FOUR, _FOUR, _FOUR, _MATRIX))),
-    "_pair_means": (_RULE, _MOMENTS, *(("tuple", (_MATRIX,) * count) for count in (3, 2, 2))),
+_FIELDS = ["<f8 2", "<f8 2", "<f8 2", "<f8 1", "<f8 1"]
+_MORE = {
+    "_noise_means": (RULE, _FIELDS, ["<f8 4", "<f8 4", "<f8 4", "<f8 2"]),
+    "_pair_means": (RULE, _FIELDS, *(["<f8 2"] * count for count in (3, 2, 2))),
+    "_polar_products": (RULE, ["int64"] * 2, ["double"] * 3),
+    "_mean_at": (RULE, "int64", "double", ["double"] * 3, ["double"] * 2),
 }
-_PLANE = {
-    "_line_mean_of_2": _of(2),
-    "_means_of_plane": (_RULE, _FIELDS, _PAIR, _PAIR, _MATRIX, _CUBE, _RULE, "i"),
-    "_mean_at": (_RULE, "i", "f", *_of(2)[2:]),
+_ASKED = {
+    ("softplus", False): (
+        *("_mean_of_2", "_mean_of_4", "_series", "_means_of_pair"),
+        *("_noise_means", "_pair_means"),
+    ),
+    ("Max(-1,Min(1,x))", False): ("_line_mean_of_2", "_means_of_plane", "_mean_at"),
+    ("x/(1+Abs(x))", False): ("_polar_mean_of_2", "_polar_products"),
+    ("Max(-1,Min(1,x))", True): ("_kinked_mean_of_2", "_kinked_mean_of_4"),
 }
-_PANELS = {"_kinked_mean_of_2": _of(2), "_kinked_mean_of_4": _of(4)}
+
+
+def _kind(word: Any) -> object:
+    """Return a kind of arguments as the translator has it."""
+    if isinstance(word, list):
+        return "tuple", tuple(map(_kind, word))
+    item, _, size = word.partition(" ")
+    letter = "f" if item in ("<f8", "double") else "i"
+    return ("array", letter, int(size), True) if size else letter
+
+
 KINDS = {
-    ("softplus", False): _SMOOTH,
-    ("Max(-1,Min(1,x))", False): _PLANE,
-    ("x/(1+Abs(x))", False): {
-        "_polar_mean_of_2": _of(2),
-        "_polar_products": (_RULE, _PAIR, ("tuple", ("f",) * 3)),
-    },
-    ("Max(-1,Min(1,x))", True): _PANELS,
+    which: {name: tuple(map(_kind, (_KINDS | _MORE)[name])) for name in names}
+    for which, names in _ASKED.items()
 }
 """The functions with their argument types, by an activation that needs them and whether units have
 biases; any other activation of that family would do.

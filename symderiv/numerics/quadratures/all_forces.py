@@ -35,6 +35,21 @@ _MOST_SMOOTH = 4  # the most variables that are integrated one by one, else alon
 _MOST_KINKED = 2
 
 
+def _over_lattice(kinked: bool, sign: bool, labels: bool, students: int, others: int) -> bool:
+    """Return whether means use a lattice: where variables are many, or surfaces of kinks or labels
+    depend on several of them.
+
+    Args:
+        kinked, sign: Whether an integrand is not smooth, and whether targets are signs.
+        labels: Whether targets are the sign of one field, over which means are exact.
+        students: The number of students' fields.
+        others: The number of further variables: teachers' fields, unless labels are exact, and
+            label noise.
+    """
+    crossed = (sign and not labels) or (kinked and students > 1)
+    return crossed or students + others > (_MOST_KINKED if kinked else _MOST_SMOOTH)
+
+
 def _is_one_teacher(M: int) -> bool:
     """Return whether the target is a function of a single sum of the teachers' fields."""
     return TEACHER_LINEAR == 1 or (TEACHER_KEEPS_SIGN == 1 and M == 1)
@@ -98,9 +113,8 @@ def _means_of(
     k, m = network[2].size, network[3].size
     # labels are then the sign of the one teacher field, whatever its activation
     labels = SIGN_TARGET == 1 and m == 1 and (TEACHER_LINEAR == 1 or TEACHER_KEEPS_SIGN == 1)
-    variables = k + (0 if labels else m) + (1 if numbers[0] != 0.0 else 0)
-    crossed = (SIGN_TARGET == 1 and not labels) or (KINKED == 1 and k > 1)
-    if crossed or variables > (_MOST_KINKED if KINKED else _MOST_SMOOTH):
+    others = (0 if labels else m) + (1 if numbers[0] != 0.0 else 0)
+    if _over_lattice(KINKED == 1, SIGN_TARGET == 1, labels, k, others):
         return _lattice_forces(network, numbers, means, valued)
     return _forces(network, numbers, means, valued)
 

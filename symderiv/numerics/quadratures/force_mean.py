@@ -32,11 +32,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
-from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps, _triangle
 from symderiv.numerics.signs.fields import _root_of_minor
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Array = np.ndarray
+    _Line = tuple[_Array, _Array]
+    _Two = tuple[float, float]
     _Three = tuple[float, float, float]
     _Four = tuple[float, float, float, float]
     _Network = tuple[_Array, _Array, _Array, _Array]
@@ -67,23 +69,16 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
 _MOST_STEPS = 1024  # equally spaced points of one variable, at most
 _MOST_IN_PANELS = 4096  # points of one variable in panels, at most
 _CONTOURS = np.array([-7.5, -5.5, -4.0, -2.5, -1.2, 0.0, 1.2, 2.5, 4.0, 5.5, 7.5])
+_MOST_CHORDS = 80  # iterations of a root search; eight suffice where functions are smooth
 _SUMS = 5  # sums over points: force, its square, error, loss, difference of forces between labels
 
 
 def _triangle_of(covariance: np.ndarray) -> np.ndarray:
-    """Return the triangular factor L of a covariance, without residuals that are only rounding."""
-    n = covariance.shape[0]
-    factor = np.zeros((n, n))
-    for i in range(n):
-        rest = covariance[i, i]
-        for j in range(i):
-            share = covariance[i, j]
-            for k in range(j):
-                share -= factor[i, k] * factor[j, k]
-            factor[i, j] = _share_left(share, factor[j, j], rest)
-            rest -= factor[i, j] * factor[i, j]
-        factor[i, i] = _root_left(rest, covariance[i, i])
-    if n == 2 and factor[0, 0] > 0.0:
+    """Return the triangular factor L of a covariance, that of two fields by their determinant in
+    doubled precision.
+    """
+    factor = _triangle(covariance)
+    if factor.shape[0] == 2 and factor[0, 0] > 0.0:
         root = _root_of_minor(covariance[0, 0], covariance[0, 1], covariance[1, 1])
         factor[1, 1] = root / factor[0, 0]
     return factor
@@ -127,71 +122,111 @@ def _depends_on_earlier(level: int) -> bool:
     return KINKED == 1 or (SIGN_TARGET == 1 and level == 0)
 
 
+def _step_of_rates(rates: np.ndarray, sharp: float, rule: np.ndarray) -> float:
+    """Return the step of a variable along which fields move at these rates, or 0 if none does.
+
+    The rule begins with the step in units of the fields, which is divided by ``sharp``, and the
+    step in the variable.
+    """
+    longest = together = 0.0
+    for i in range(rates.size):
+        longest = max(longest, abs(rates[i]))
+        together += rates[i] * rates[i]
+    if longest == 0.0:
+        return 0.0
+    return min(float(rule[1]) / math.sqrt(1.0 + together), float(rule[0]) / (sharp * longest))
+
+
 def _equal_steps_of(
     network: _Network, level: int, noise: float, sharp: float, row: np.ndarray
 ) -> int:
     """Write points (row 0) and weights (row 1) of one variable; return their number, -1 if too
     many.
     """
-    factor, fields = network[0], _fields_of(network)
-    half = EVEN == 1 and level == 0
-    longest = abs(noise)
-    together = noise * noise
-    if level < fields:
-        longest = together = 0.0
-        for i in range(fields):
-            longest = max(longest, abs(factor[i, level]))
-            together += factor[i, level] * factor[i, level]
-    if longest == 0.0:
+    fields, half = _fields_of(network), EVEN == 1 and level == 0
+    rates = np.zeros(fields + 1)
+    rates[fields] = noise if level == fields else 0.0
+    for i in range(fields if level < fields else 0):
+        rates[i] = network[0][i, level]
+    step = _step_of_rates(rates, sharp, FORCE_STEPS)
+    if step == 0.0:
         row[0, 0], row[1, 0] = 0.0, 1.0
         return 1
-    step = min(FORCE_STEPS[1] / math.sqrt(1.0 + together), FORCE_STEPS[0] / (sharp * longest))
-    count = math.ceil(float(FORCE_STEPS[2]) / float(step))
+    count = math.ceil(float(FORCE_STEPS[2]) / step)
     first = 0 if half else -count
-    if count - first + 1 > _MOST_STEPS:
+    size: int = count - first + 1
+    if size > _MOST_STEPS:
         return -1
-    for n in range(first, count + 1):
-        t = n * step
-        weight = step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-        row[0, n - first] = t
-        row[1, n - first] = 2.0 * weight if half and n > 0 else weight
-    return count - first + 1
+    _equal_steps(1.0 * first, step, size, row)
+    for n in range(1, size if half else 0):
+        row[1, n] *= 2.0
+    return size
 
 
-def _outputs_at(u: np.ndarray, network: _Network) -> tuple[float, float]:
-    """Return the outputs of student and teacher at u; that of a teacher not integrated is 0."""
-    factor, biases, v, v_teacher = network
-    K, fields = v.size, _fields_of(network)
+def _outputs_along(place: float, line: _Line, outputs: _Line) -> tuple[float, float]:
+    """Return the outputs of student and teacher (no sign taken) at a place of a line."""
+    (base, slope), (v, v_teacher), K = line, outputs, outputs[0].size
     student, teacher = 0.0, 0.0
-    for i in range(fields):
-        field = biases[i]
-        for k in range(fields):
-            field += factor[i, k] * u[k]
-        if i < K:
-            student += v[i] * student_activation(field)
-        else:
-            teacher += v_teacher[i - K] * teacher_activation(field)
+    for i in range(K):
+        student += v[i] * student_activation(base[i] + slope[i] * place)
+    for m in range(v_teacher.size):
+        teacher += v_teacher[m] * teacher_activation(base[K + m] + slope[K + m] * place)
     return student, teacher
 
 
-def _kink_at(
-    number: int,
-    place: float,
-    level: int,
-    u: np.ndarray,
-    label: float,
-    noise: float,
-    network: _Network,
-) -> float:
-    """Return ``loss_kink`` with one of the variables moved to a place."""
-    u[level] = place
-    student, teacher = _outputs_at(u, network)
-    if label != 0.0:
-        teacher = label
-    fields = _fields_of(network)
-    if u.size > fields:
-        teacher += noise * u[fields]
-    return loss_kink(number, student, teacher)
+def _jump_of(number: int, student: float, teacher: float, shift: float) -> float:
+    """Return what changes its sign where the label does (number -1), or where the loss has a kink.
+
+    ``teacher`` is the teacher's output before a sign is taken of it, ``shift`` what is added to the
+    target.
+    """
+    if number < 0:
+        return teacher
+    if SIGN_TARGET:
+        teacher = math.copysign(1.0, teacher)
+    return loss_kink(number, student, teacher + shift)
+
+
+def _jump_at(number: int, place: float, shift: _Two, line: _Line, outputs: _Line) -> float:
+    """Return ``_jump_of`` at a place of a line.
+
+    Args:
+        number: That of the kink.
+        place: The place.
+        shift: What is added to the target at zero, and how fast it grows along the line.
+        line: Fields as base and slope.
+        outputs: Output weights of students and teachers; without teachers targets are the shift.
+    """
+    s, t = _outputs_along(place, line, outputs)
+    moved = shift[0] + shift[1] * place
+    return loss_kink(number, s, moved) if outputs[1].size == 0 else _jump_of(number, s, t, moved)
+
+
+def _root_along(number: int, between: _Two, shift: _Two, line: _Line, outputs: _Line) -> float:
+    """Return where ``_jump_at`` changes its sign between two places.
+
+    Regula falsi with halved end values, and every third time bisection.
+    """
+    low, high = between
+    below = _jump_at(number, low, shift, line, outputs)
+    above = _jump_at(number, high, shift, line, outputs)
+    positive = above > 0.0
+    for turn in range(_MOST_CHORDS):
+        if high - low < 1e-14 * (1.0 + abs(low)):
+            break
+        middle = 0.5 * (low + high)
+        if turn % 3 < 2:
+            middle = low + (high - low) * (below / (below - above))
+        value = _jump_at(number, middle, shift, line, outputs)
+        if (value > 0.0) == positive:
+            if value == 0.0 or middle == high:
+                return middle
+            high, above, below = middle, value, 0.5 * below
+        else:
+            if value == 0.0 or middle == low:
+                return middle
+            low, below, above = middle, value, 0.5 * above
+    return 0.5 * (low + high)
 
 
 def _with_roots(
@@ -210,28 +245,29 @@ def _with_roots(
     moves by about one unit. A zero counts as negative: where signs are symmetric a kink is at the
     end of an interval exactly.
     """
-    intervals = int(FORCE_PANELS[7])
-    reach = FORCE_PANELS[2]
-    following = level + 1 < u.size
+    (factor, biases, v, v_teacher), fields = network, _fields_of(network)
+    intervals, reach, following = int(FORCE_PANELS[7]), FORCE_PANELS[2], level + 1 < u.size
+    base, slope = np.zeros(fields), np.zeros(fields)
+    outputs = v, v_teacher[: fields - v.size]
+    u[level] = 0.0
     for c in range(_CONTOURS.size if following else 1):
         if following:
             u[level + 1] = _CONTOURS[c]
-        left = _kink_at(number, -reach, level, u, label, noise, network)
+        for i in range(fields):
+            base[i] = biases[i]
+            slope[i] = factor[i, level] if level < fields else 0.0
+            for k in range(fields):
+                base[i] += factor[i, k] * u[k]
+        still = noise * u[fields] if u.size > fields else 0.0
+        line, shift = (base, slope), (label + still, noise if level == fields else 0.0)
+        left = _jump_at(number, -reach, shift, line, outputs)
         for n in range(intervals):
             low = reach * (2.0 * n / intervals - 1.0)
             high = reach * (2.0 * (n + 1) / intervals - 1.0)
-            below, left = left, _kink_at(number, high, level, u, label, noise, network)
+            below, left = left, _jump_at(number, high, shift, line, outputs)
             if (below > 0.0) != (left > 0.0) and count < layers.shape[0]:
-                while high - low > 1e-15 * (1.0 + abs(low)):
-                    middle = 0.5 * (low + high)
-                    if middle <= low or middle >= high:
-                        break
-                    value = _kink_at(number, middle, level, u, label, noise, network)
-                    if (value > 0.0) == (below > 0.0):
-                        low = middle
-                    else:
-                        high = middle
-                layers[count, 0], layers[count, 1] = 0.5 * (low + high), 0.0
+                layers[count, 0] = _root_along(number, (low, high), shift, line, outputs)
+                layers[count, 1] = 0.0
                 count += 1
     if following:
         u[level + 1] = 0.0

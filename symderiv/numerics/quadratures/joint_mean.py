@@ -23,8 +23,9 @@ import math
 
 import numpy as np
 
-from symderiv.numerics.quadratures.force_mean import _triangle_of
+from symderiv.numerics.quadratures.force_mean import _step_of_rates, _triangle_of
 from symderiv.numerics.quadratures.kinked_mean import _panels, _with_layers
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps, _matrix_of
 
 _PARALLEL = 1e-14  # relative differences of two slopes below this are rounding
 _AT_A_LAYER = 512  # points of panels on both sides of the narrowest layers
@@ -60,13 +61,7 @@ def _joint_start(
 
     A row of the sums has the fields, the weight and the squared radius before each t.
     """
-    covariance = np.empty((size, size))
-    place = 0
-    for i in range(size):
-        for j in range(i, size):
-            covariance[i, j] = covariance[j, i] = moments[place]
-            place += 1
-    factor = _triangle_of(covariance)
+    factor, place = _triangle_of(_matrix_of(moments, size)), size * (size + 1) // 2
     sums = np.zeros((levels, size + 2))
     sums[0, size] = 1.0
     for i in range(size):
@@ -90,17 +85,6 @@ def _joint_longest(factor: np.ndarray, level: int) -> float:
     return longest
 
 
-def _joint_step(factor: np.ndarray, level: int, rule: np.ndarray, sharpness: float) -> float:
-    """Return the step of one t, or 0 where no field depends on it."""
-    longest, together = _joint_longest(factor, level), 0.0
-    if longest == 0.0:
-        return 0.0
-    for i in range(factor.shape[0]):
-        together += factor[i, level] * factor[i, level]
-    step = float(rule[0]) / (sharpness * longest)
-    return min(float(rule[1]) / math.sqrt(1.0 + together), step)
-
-
 def _joint_steps(
     factor: np.ndarray, levels: int, rule: np.ndarray, sharpness: float
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -109,7 +93,7 @@ def _joint_steps(
     steps = np.zeros(levels)
     most, points, alone = 1, 1.0, 1.0
     for level in range(levels):
-        steps[level] = _joint_step(factor, level, rule, sharpness)
+        steps[level] = _step_of_rates(factor[:, level], sharpness, rule)
         if steps[level] > 0.0:
             points *= 2.0 * float(rule[2]) / float(steps[level]) + 1.0
     if _too_many(points, float(rule[2]) / float(rule[0]), levels):
@@ -123,10 +107,7 @@ def _joint_steps(
     for level in range(levels):
         rows[level, 0, 0], rows[level, 1, 0] = 0.0, alone
         if steps[level] > 0.0:
-            for n in range(counts[level]):
-                t = (n - counts[level] // 2) * steps[level]
-                rows[level, 0, n] = t
-                rows[level, 1, n] = steps[level] * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+            _equal_steps(-1.0 * (counts[level] // 2), steps[level], counts[level], rows[level])
     return rows, counts
 
 

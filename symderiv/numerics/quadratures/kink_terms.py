@@ -15,21 +15,12 @@ import numpy as np
 from symderiv.numerics.quadratures.kinked_mean import _kinked_mean_of_4, _mean_at
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
-    from symderiv.numerics.quadratures.tensor_mean import _Four, _Kinds, _Ten, _Three, _Two
+    from symderiv.numerics.quadratures.tensor_mean import _Four, _Ten, _Three, _Two
 
-    STUDENT_KINKS = TEACHER_KINKS = np.zeros(0)
-
-_FIXED = 12  # the number of the constant factor 1, that of a fixed field
+_FIXED = 12  # the number of the constant factor 1, that of a fixed field; see ``mean_slopes``
 
 
-def _kinked_mean_of_2_at(
-    rule: np.ndarray, kinds: tuple[int, int], place: float, c: _Three, b: _Two
-) -> float:
-    """Return E[delta(x - place) factor(kinds[0], y)] of fields with covariances c and means b."""
-    return _mean_at(rule, kinds[0], place, c, b)
-
-
-def _kinked_mean_of_2_beside(
+def _mean_beside(
     rule: np.ndarray, kinds: tuple[int, int], place: float, c: _Three, b: _Two
 ) -> float:
     """Return E[delta'(x - place) factor(kinds[0], y)]; kinds[1] is that factor's derivative."""
@@ -46,7 +37,9 @@ def _left_of(variance: float, share: float) -> float:
     return left if left > 1e-14 * variance else 0.0
 
 
-def _kinked_mean_of_4_at(rule: np.ndarray, kinds: _Kinds, place: float, c: _Ten, b: _Four) -> float:
+def _mean_of_4_at(
+    rule: np.ndarray, kinds: tuple[int, int, int], place: float, c: _Ten, b: _Four
+) -> float:
     """Return E[delta(x - place) f(y) g(z) h(w)]; c is given row by row, from the diagonal on."""
     c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
     if c11 <= 0.0:
@@ -60,12 +53,3 @@ def _kinked_mean_of_4_at(rule: np.ndarray, kinds: _Kinds, place: float, c: _Ten,
     means = 0.0, b[1] + s2 * gap, b[2] + s3 * gap, b[3] + s4 * gap
     own = _FIXED, kinds[0], kinds[1], kinds[2]
     return density * _kinked_mean_of_4(rule, own, left, means)
-
-
-def further_kinks_of(kind: int) -> np.ndarray:
-    """Return the kinks of a factor by its number, for derivatives of means."""
-    if kind == _FIXED:
-        return np.zeros(0)
-    if kind < 3 or kind == 5 or kind == 7 or kind == 8 or kind == 10:
-        return STUDENT_KINKS
-    return TEACHER_KINKS

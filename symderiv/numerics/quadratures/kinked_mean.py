@@ -27,7 +27,13 @@ import numpy as np
 
 from symderiv.numerics.nodes import _HERMITE_7_NODES, _HERMITE_7_WEIGHTS, _LEGENDRE_8
 from symderiv.numerics.quadratures.plane_lines import _DENSITY, _power_of_e
-from symderiv.numerics.quadratures.tensor_mean import _between, _root_left, _share_left, _triangle4
+from symderiv.numerics.quadratures.tensor_mean import (
+    _between,
+    _matrix_of,
+    _root_left,
+    _share_left,
+    _triangle,
+)
 from symderiv.numerics.signs.fields import _root_of_minor
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
@@ -187,9 +193,13 @@ def _gaussian_average(
 ) -> float:
     """Return E[factor(mean + width t)]."""
     count = _with_layers(layers, 0, quadrature_kinks(kind), mean, width, 0.0, rule)
-    total = 0.0
-    for n in range(_fitting_panels(layers, count, width, rule, nodes, weights)):
-        total += weights[n] * quadrature_factor(kind, mean + width * nodes[n])
+    count = _fitting_panels(layers, count, width, rule, nodes, weights)
+    places, values, total = np.empty(count), np.empty(count), 0.0
+    for n in range(count):
+        places[n] = mean + width * nodes[n]
+    quadrature_factors(kind, places, values)
+    for n in range(count):
+        total += weights[n] * values[n]
     return total
 
 
@@ -264,90 +274,89 @@ def _kinked_mean_of_2(rule: np.ndarray, kinds: tuple[int, int], c: _Three, b: _T
     return total
 
 
-def _layers_of_first(
-    layers: np.ndarray, kinds: _Kinds, triangle: _Ten, b: _Four, rule: np.ndarray
+def _layers_of(
+    layers: np.ndarray,
+    kinds: _Kinds,
+    factor: np.ndarray,
+    means: np.ndarray,
+    level: int,
+    rule: np.ndarray,
 ) -> int:
-    """Write layers of the first t, at kinks of fields and where two meet; return their number."""
-    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = triangle
-    b1, b2, b3, b4 = b
-    k2, k3, k4 = quadrature_kinks(kinds[1]), quadrature_kinks(kinds[2]), quadrature_kinks(kinds[3])
-    rest3, last = math.hypot(l32, l33), math.hypot(l43, l44)
-    count = _with_layers(layers, 0, quadrature_kinks(kinds[0]), b1, l11, 0.0, rule)
-    count = _with_layers(layers, count, k2, b2, l21, l22, rule)
-    count = _with_layers(layers, count, k3, b3, l31, rest3, rule)
-    count = _with_layers(layers, count, k4, b4, l41, math.hypot(l42, last), rule)
-    # residuals of fields given another one, beyond the first t
-    if l22 > 0.0:
-        r32, r42 = l32 / l22, l42 / l22
-        field3, field4 = (
-            (b3 - r32 * b2, l31 - r32 * l21, l33),
-            (b4 - r42 * b2, l41 - r42 * l21, last),
-        )
-        count = _with_crossings(layers, count, k3, k2, r32, field3, rule)
-        count = _with_crossings(layers, count, k4, k2, r42, field4, rule)
-    if rest3 > 0.0:
-        ratio = (l42 * l32 + l43 * l33) / (l32 * l32 + l33 * l33)
-        rest = math.sqrt((l42 - ratio * l32) ** 2 + (l43 - ratio * l33) ** 2 + l44 * l44)
-        field4 = b4 - ratio * b3, l41 - ratio * l31, rest
-        count = _with_crossings(layers, count, k4, k3, ratio, field4, rule)
-    return count
+    """Write layers of one t, at kinks of its field and of later ones, and where kinks of two later
+    fields meet; return their number.
 
-
-def _layers_of_second(
-    layers: np.ndarray, kinds: _Kinds, triangle: _Ten, shifts: _Three, rule: np.ndarray
-) -> int:
-    """Write layers of the second t, given the means of the three later fields; return how many."""
-    _, _, _, _, l22, l32, l42, l33, l43, l44 = triangle
-    k3, k4 = quadrature_kinks(kinds[2]), quadrature_kinks(kinds[3])
-    count = _with_layers(layers, 0, quadrature_kinks(kinds[1]), shifts[0], l22, 0.0, rule)
-    count = _with_layers(layers, count, k3, shifts[1], l32, l33, rule)
-    count = _with_layers(layers, count, k4, shifts[2], l42, math.hypot(l43, l44), rule)
-    if l33 > 0.0:
-        ratio = l43 / l33
-        field = shifts[2] - ratio * shifts[1], l42 - ratio * l32, l44
-        count = _with_crossings(layers, count, k4, k3, ratio, field, rule)
+    ``means`` are those of all fields, given the earlier t.
+    """
+    count = 0
+    for i in range(level, 4):
+        rest, own = 0.0, quadrature_kinks(kinds[i])
+        for k in range(i, level, -1):
+            rest = math.hypot(factor[i, k], rest)
+        count = _with_layers(layers, count, own, means[i], factor[i, level], rest, rule)
+        for j in range(level + 1, i):
+            # the residual of field i given field j, beyond this t
+            both, square, left = factor[i, j], factor[j, j], 0.0
+            for k in range(i, j, -1):
+                left = math.hypot(factor[i, k], left)
+            if j > level + 1:
+                both = square = 0.0
+                for k in range(level + 1, j + 1):
+                    both += factor[i, k] * factor[j, k]
+                    square += factor[j, k] * factor[j, k]
+            if square == 0.0:
+                continue
+            ratio, off = both / square, 0.0
+            if j > level + 1:
+                for k in range(level + 1, j + 1):
+                    off += (factor[i, k] - ratio * factor[j, k]) ** 2
+                left = math.sqrt(off + left * left)
+            slope = factor[i, level] - ratio * factor[j, level]
+            field = means[i] - ratio * means[j], slope, left
+            others = quadrature_kinks(kinds[j])
+            count = _with_crossings(layers, count, own, others, ratio, field, rule)
     return count
 
 
 def _kinked_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     """Return the mean of four factors of four fields; c is row by row, from the diagonal on."""
-    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = triangle = _triangle4(c)
     kind_1, kind_2, kind_3, kind_4 = kinds
-    b1, b2, b3, b4 = b
-    longest1 = max(l11, abs(l21), abs(l31), abs(l41))
-    longest2, longest3 = max(l22, abs(l32), abs(l42)), max(l33, abs(l43))
-    k1, k2 = quadrature_kinks(kind_1), quadrature_kinks(kind_2)
-    k3, k4 = quadrature_kinks(kind_3), quadrature_kinks(kind_4)
-    crossings = k2.size * k3.size + k2.size * k4.size + k3.size * k4.size
-    layers = np.empty((k1.size + k2.size + k3.size + k4.size + crossings, 2))
+    factor, means, longest, most = _triangle(_matrix_of(c, 4)), np.empty((3, 4)), np.zeros(3), 1
+    for i in range(4):
+        means[0, i], most = b[i], max(most, quadrature_kinks(kinds[i]).size)
+        for k in range(min(i + 1, 3)):
+            longest[k] = max(longest[k], abs(factor[i, k]))
+    layers = np.empty((4 * most + 3 * most * most, 2))
     t1, w1, t2, w2 = np.empty(_SITES), np.empty(_SITES), np.empty(_SITES), np.empty(_SITES)
     t3, w3 = np.empty(_SITES), np.empty(_SITES)
+    l11, l22, l33 = factor[0, 0], factor[1, 1], factor[2, 2]
+    l41, l42, l43, l44 = factor[3, 0], factor[3, 1], factor[3, 2], factor[3, 3]
     spread = rule[2] * math.sqrt(l41 * l41 + l42 * l42 + l43 * l43)
-    averages, cell = _average_grids(kind_4, b4, l44, spread, rule)
+    averages, cell = _average_grids(kind_4, b[3], l44, spread, rule)
     sphere = rule[2] * rule[2]
     total = 0.0
-    count = _layers_of_first(layers, kinds, triangle, b, rule)
-    for n1 in range(_fitting_panels(layers, count, longest1, rule, t1, w1)):
-        shifts = b2 + l21 * t1[n1], b3 + l31 * t1[n1], b4 + l41 * t1[n1]
+    count = _layers_of(layers, kinds, factor, means[0], 0, rule)
+    for n1 in range(_fitting_panels(layers, count, longest[0], rule, t1, w1)):
+        for i in range(1, 4):
+            means[1, i] = means[0, i] + factor[i, 0] * t1[n1]
         radius1 = t1[n1] * t1[n1]
         middle = 0.0
-        count = _layers_of_second(layers, kinds, triangle, shifts, rule)
-        for n2 in range(_fitting_panels(layers, count, longest2, rule, t2, w2)):
+        count = _layers_of(layers, kinds, factor, means[1], 1, rule)
+        for n2 in range(_fitting_panels(layers, count, longest[1], rule, t2, w2)):
             radius2 = radius1 + t2[n2] * t2[n2]
             if radius2 > sphere:
                 continue
-            shift3, shift4 = shifts[1] + l32 * t2[n2], shifts[2] + l42 * t2[n2]
-            count = _with_layers(layers, 0, k3, shift3, l33, 0.0, rule)
-            count = _with_layers(layers, count, k4, shift4, l43, l44, rule)
+            for i in range(2, 4):
+                means[2, i] = means[1, i] + factor[i, 1] * t2[n2]
+            count = _layers_of(layers, kinds, factor, means[2], 2, rule)
             inner = 0.0
-            for n3 in range(_fitting_panels(layers, count, longest3, rule, t3, w3)):
+            for n3 in range(_fitting_panels(layers, count, longest[2], rule, t3, w3)):
                 if radius2 + t3[n3] * t3[n3] > sphere:
                     continue
-                shift = shift4 - b4 + l43 * t3[n3]
-                smooth = _average_from_grids(kind_4, b4, shift, l44, averages, cell, rule)
-                inner += w3[n3] * quadrature_factor(kind_3, shift3 + l33 * t3[n3]) * smooth
-            middle += w2[n2] * quadrature_factor(kind_2, shifts[0] + l22 * t2[n2]) * inner
-        total += w1[n1] * quadrature_factor(kind_1, b1 + l11 * t1[n1]) * middle
+                shift = means[2, 3] - b[3] + l43 * t3[n3]
+                smooth = _average_from_grids(kind_4, b[3], shift, l44, averages, cell, rule)
+                inner += w3[n3] * quadrature_factor(kind_3, means[2, 2] + l33 * t3[n3]) * smooth
+            middle += w2[n2] * quadrature_factor(kind_2, means[1, 1] + l22 * t2[n2]) * inner
+        total += w1[n1] * quadrature_factor(kind_1, b[0] + l11 * t1[n1]) * middle
     return total
 
 
@@ -361,26 +370,11 @@ def _mean_at(rule: np.ndarray, kind: int, place: float, c: _Three, b: _Two) -> f
     l22 = _apart(c11, c12, c22)
     t = (place - b1) / l11
     density = math.exp(-0.5 * t * t) / (math.sqrt(2.0 * math.pi) * l11)
-    kinks, mean, longer = quadrature_kinks(kind), b2 + l21 * t, rule.copy()
-    layers, nodes, weights = np.empty((kinks.size, 2)), np.empty(_SITES), np.empty(_SITES)
+    layers, longer = np.empty((quadrature_kinks(kind).size, 2)), rule.copy()
     # there is one factor and the Gaussian weight only: eight points suffice for twice the length
     longer[0] *= 2.0
-    count = _with_layers(layers, 0, kinks, mean, l22, 0.0, longer)
-    count = _fitting_panels(layers, count, l22, longer, nodes, weights)
-    places, values, total = np.empty(count), np.empty(count), 0.0
-    for n in range(count):
-        places[n] = mean + l22 * nodes[n]
-    quadrature_factors(kind, places, values)
-    for n in range(count):
-        total += weights[n] * values[n]
-    return density * total
-
-
-def kinks_of(kind: int) -> np.ndarray:
-    """Return the kinks of a factor of student (0 to 2) or teacher by its number."""
-    if kind < 3:
-        return STUDENT_KINKS
-    return TEACHER_KINKS
+    nodes, weights = np.empty(_SITES), np.empty(_SITES)
+    return density * _gaussian_average(kind, b2 + l21 * t, l22, longer, layers, nodes, weights)
 
 
 def kinks_alone(kind: int) -> np.ndarray:
@@ -390,9 +384,9 @@ def kinks_alone(kind: int) -> np.ndarray:
 
 def kinks_or_other(kind: int) -> np.ndarray:
     """Return the kinks of the factor with this number, or of one with a lower number."""
-    if kind == number:
-        return own_kinks
-    return other_kinks(kind)
+    if kind < number:
+        return other_kinks(kind)
+    return own_kinks
 
 
 def _at_slope_jumps(kind: int, c: _Three, b: _Two) -> float:

@@ -25,12 +25,15 @@ from symderiv.numerics.quadratures.force_mean import (
     _axis_to_first,
     _emptied,
     _force,
+    _jump_of,
     _loss,
+    _root_along,
     _sharpness,
     _solved,
     _triangle_of,
     _turn,
 )
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Array = np.ndarray
@@ -45,7 +48,6 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
         _Network,
         _Rates,
         _Three,
-        loss_kink,
         student_activation,
         student_activation_derivative,
         teacher_activation,
@@ -55,81 +57,6 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
 
 _MOST_BREAKS = 64  # places along the fine variable where the integrand is not smooth, at most
 _MOST_FINE = 1024  # points of the fine variable, at most
-_MOST_CHORDS = 80  # iterations of a root search; eight suffice where functions are smooth
-
-
-def _outputs_along(
-    place: float,
-    base: np.ndarray,
-    slope: np.ndarray,
-    v: np.ndarray,
-    v_teacher: np.ndarray,
-) -> tuple[float, float]:
-    """Return the outputs of student and teacher (no sign taken) at a place of the fine variable."""
-    K = v.size
-    student, teacher = 0.0, 0.0
-    for i in range(K):
-        student += v[i] * student_activation(base[i] + slope[i] * place)
-    for m in range(v_teacher.size):
-        teacher += v_teacher[m] * teacher_activation(base[K + m] + slope[K + m] * place)
-    return student, teacher
-
-
-def _jump_of(number: int, student: float, teacher: float, noise: float) -> float:
-    """Return what changes its sign where the label does (number -1), or where the loss has a kink.
-
-    ``teacher`` is the teacher's output before a sign is taken of it.
-    """
-    if number < 0:
-        return teacher
-    if SIGN_TARGET:
-        teacher = math.copysign(1.0, teacher)
-    return loss_kink(number, student, teacher + noise)
-
-
-def _jump_at(
-    number: int,
-    place: float,
-    noise: float,
-    line: tuple[_Array, _Array],
-    outputs: tuple[_Array, _Array],
-) -> float:
-    """Return ``_jump_of`` at a place of the fine variable."""
-    s, t = _outputs_along(place, line[0], line[1], outputs[0], outputs[1])
-    return _jump_of(number, s, t, noise)
-
-
-def _root_along(
-    number: int,
-    between: tuple[float, float],
-    noise: float,
-    line: tuple[_Array, _Array],
-    outputs: tuple[_Array, _Array],
-) -> float:
-    """Return where ``_jump_of`` changes its sign between two places.
-
-    Regula falsi with halved end values, and every third time bisection.
-    """
-    low, high = between
-    below = _jump_at(number, low, noise, line, outputs)
-    above = _jump_at(number, high, noise, line, outputs)
-    positive = above > 0.0
-    for turn in range(_MOST_CHORDS):
-        if high - low < 1e-14 * (1.0 + abs(low)):
-            break
-        middle = 0.5 * (low + high)
-        if turn % 3 < 2:
-            middle = low + (high - low) * (below / (below - above))
-        value = _jump_at(number, middle, noise, line, outputs)
-        if (value > 0.0) == positive:
-            if value == 0.0 or middle == high:
-                return middle
-            high, above, below = middle, value, 0.5 * below
-        else:
-            if value == 0.0 or middle == low:
-                return middle
-            low, below, above = middle, value, 0.5 * above
-    return 0.5 * (low + high)
 
 
 def _breaks_along(
@@ -171,7 +98,7 @@ def _breaks_along(
             before, above = above, _jump_of(number, table[2][0, n], table[2][1, n], noise) > 0.0
             if above != before and breaks_found < breaks.size:
                 between = row[0, n - 1], row[0, n]
-                breaks[breaks_found] = _root_along(number, between, noise, line, outputs)
+                breaks[breaks_found] = _root_along(number, between, (noise, 0.0), line, outputs)
                 breaks_found += 1
     for n in range(1, breaks_found):
         value, m = breaks[n], n
@@ -204,20 +131,6 @@ def _fine_panels(breaks: np.ndarray, count: int, longest: float, row: np.ndarray
                 used += 1
         begin = end
     return used
-
-
-def _equal_fine(step: float, turn: float, row: np.ndarray) -> int:
-    """Write equal steps (row 0) and their Gaussian weights (row 1).
-
-    Return their number, -1 if too many.
-    """
-    half = math.ceil(float(FORCE_LATTICE[4]) / step)
-    if 2 * half + 1 > row.shape[1]:
-        return -1
-    for k in range(2 * half + 1):
-        t = (k - half + turn) * step
-        row[0, k], row[1, k] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
-    return 2 * half + 1
 
 
 def _lattice_point(j: int, points: int, generator: int, turn: float, u: np.ndarray) -> float:
@@ -303,14 +216,18 @@ def _along_fine(
     return error, loss
 
 
-def _along_teacher(factor: np.ndarray, v_teacher: np.ndarray) -> np.ndarray:
-    """Return the axis of a reflection that turns the teacher's sum along the first variable."""
+def _turned_to_teacher(factor: np.ndarray, v_teacher: np.ndarray) -> tuple[_Array, _Array]:
+    """Turn the variables so that the teacher's sum changes along the first one; return the turned L
+    and the axis of the reflection.
+    """
     n = factor.shape[0]
-    along = np.zeros(n)
+    along, turned = np.zeros(n), factor.copy()
     for m in range(v_teacher.size):
         for c in range(n):
             along[c] += v_teacher[m] * factor[n - v_teacher.size + m, c]
-    return _axis_to_first(along, n)
+    axis = _axis_to_first(along, n)
+    _turn(turned, axis)
+    return turned, axis
 
 
 def _fine_steps(network: _Network, slope: np.ndarray) -> tuple[float, float]:
@@ -343,9 +260,7 @@ def _lattice_forces(
     moments, _, db, Gamma = rates
     K, n = v.size, covariance.shape[0]
     factor = _triangle_of(covariance)
-    axis = _along_teacher(factor, v_teacher)
-    turned = factor.copy()
-    _turn(turned, axis)
+    turned, axis = _turned_to_teacher(factor, v_teacher)
     slope = turned[:, 0].copy()
     _emptied(rates)
     dimensions = n - 1 + (1 if noise != 0.0 else 0)
@@ -353,9 +268,11 @@ def _lattice_forces(
     equal, panels = np.empty((2, _MOST_FINE)), np.empty((2, _MOST_FINE))
     table = np.empty((K, _MOST_FINE)), np.empty((K, _MOST_FINE)), np.empty((2, _MOST_FINE))
     step, longest = _fine_steps(network, slope)
-    steps, breaks = _equal_fine(step, turn, equal), np.empty(_MOST_BREAKS)
-    if steps < 0:
+    half_steps, breaks = math.ceil(float(FORCE_LATTICE[4]) / step), np.empty(_MOST_BREAKS)
+    steps = 2 * half_steps + 1
+    if steps > _MOST_FINE:
         return math.nan, math.nan
+    _equal_steps(turn - half_steps, step, steps, equal)
     u, base, error, loss = np.zeros(dimensions), np.zeros(n), 0.0, 0.0
     line, outputs, moved = (base, slope), (v, v_teacher), (np.zeros(K), np.zeros(K))
     # points come in pairs of opposite signs, which contribute equally to every mean

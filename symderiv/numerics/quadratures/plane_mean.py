@@ -49,7 +49,7 @@ from symderiv.numerics.quadratures.plane_lines import (
     _points,
     _write_kinks,
 )
-from symderiv.numerics.quadratures.smooth_mean import _BITS, _inner
+from symderiv.numerics.quadratures.smooth_mean import _BITS, _few_points, _inner
 from symderiv.numerics.quadratures.smoothed import (
     _POWERS,
     _TABLE,
@@ -59,7 +59,7 @@ from symderiv.numerics.quadratures.smoothed import (
     _smoothed_table,
     _speeds_of,
 )
-from symderiv.numerics.quadratures.tensor_mean import _root_left
+from symderiv.numerics.quadratures.tensor_mean import _equal_steps, _matrix_of, _root_left
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import (
@@ -170,9 +170,7 @@ def _shared_points(correlation: float, negligible: float, line: np.ndarray) -> i
         return size
     step = math.pi * math.sqrt(2.0 / enough * (1.0 - both) / (1.0 + both))
     half = math.ceil(math.sqrt(2.1 * enough) / step)
-    for n in range(2 * half + 1):
-        t = (n - half) * step
-        line[0, n], line[1, n] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
+    _equal_steps(-1.0 * half, step, 2 * half + 1, line)
     return 2 * half + 1
 
 
@@ -232,12 +230,7 @@ def _aligned_rests(
         cuts[:] = 0.0
         cut_count = _cut_at(cuts, 0, kinks2, (second, width2, 0.0), rule, 1.0)
         cut_count = _cut_at(cuts, cut_count, kinks1, (first, shift, left), rule, 1.0)
-        count, moved = 0, cuts[cuts.shape[0] - 1, 0]
-        if cut_count == 0:
-            # far from all kinks, as most points are, a few points suffice
-            count = _slow_points(moved, rule[1], rule[2] * rule[2] - squares[p], line)
-        if count == 0:
-            count = _points(cuts, cut_count, squares[p], rule, line)
+        count = _points_between(cuts, cut_count, squares[p], rule, line)
         for n in range(count):
             t = line[0, n]
             at_first[n] = shift * t + (places[0][p] if left > rule[4] else first)
@@ -327,34 +320,27 @@ def _line_of_second(
         return 1
     cuts = np.empty((_cuts_at_most(kinks), 2))
     cut_count = _cuts_of_second(t1, parts, rests, kinks, pair, cuts, rule)
-    if cut_count == 0:
-        square_left = rule[2] * rule[2] - t1 * t1
-        moved = cuts[cuts.shape[0] - 1, 0]
-        count = _slow_points(moved, rule[1], square_left, line)
-        if count > 0:
-            return count
-    return _points(cuts, cut_count, t1 * t1, rule, line)
+    return _points_between(cuts, cut_count, t1 * t1, rule, line)
 
 
-def _slow_points(moved: float, negligible: float, room: float, line: np.ndarray) -> int:
-    """Write Gauss-Hermite points for fields that move little; return their number, 0 if they move
-    much.
+def _points_between(
+    cuts: np.ndarray, count: int, square: float, rule: np.ndarray, line: np.ndarray
+) -> int:
+    """Write points and weights of a line, given the squared distance of the others; return their
+    number.
 
-    Points whose squares are not below ``room`` are left out: tables of factors end before them.
+    Where fields are far from all kinks and move little, as most do, a few Gauss-Hermite points
+    suffice; those beyond the reach are left out, because tables of factors end before them.
     """
-    size, left, limit = 0, 1.0, math.exp(-negligible)
-    while left > limit and size < _HERMITES.shape[0]:
-        size += 1
-        left *= size * moved * moved
-    if left > limit:
-        return 0
-    used = 0
+    size, used = 0, 0
+    if count == 0:
+        size = _few_points(cuts[cuts.shape[0] - 1, 0], math.exp(-rule[1]))
     for n in range(size):
         t = _HERMITES[size - 1, 0, n]
-        if t * t < room:
+        if t * t < rule[2] * rule[2] - square:
             line[0, used], line[1, used] = t, _HERMITES[size - 1, 1, n]
             used += 1
-    return used
+    return used if used > 0 else _points(cuts, count, square, rule, line)
 
 
 def _values_on_line(
@@ -654,14 +640,10 @@ def _plane_mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> floa
     """Return the mean of four factors of fields without biases; c is row by row, from the diagonal
     on.
     """
-    covariance, own, place = np.empty((4, 4)), np.empty(4, np.int64), 0
+    own, means, alone = np.empty(4, np.int64), np.empty((3, 4, 4)), np.empty(3)
     for n in range(4):
         own[n] = kinds[n]
-        for m in range(n, 4):
-            covariance[n, m] = covariance[m, n] = c[place]
-            place += 1
-    means, alone = np.empty((3, 4, 4)), np.empty(3)
-    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), covariance, means, alone, 2)
+    _means_of_plane(rule, own, (kinds[0], kinds[1]), (0, 1), _matrix_of(c, 4), means, alone, 2)
     mean: float = means[1, 2, 3]
     return mean
 

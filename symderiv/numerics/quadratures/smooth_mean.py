@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from symderiv.numerics.nodes import _HERMITES
-from symderiv.numerics.quadratures.tensor_mean import _triangle4
+from symderiv.numerics.quadratures.tensor_mean import _matrix_of, _triangle
 
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     from symderiv.numerics.quadratures.tensor_mean import (
@@ -168,13 +168,15 @@ def _step_of_shifted(
     return shifted
 
 
-def _few_rows(longest: float, rule: np.ndarray) -> int:
-    """Return how many Gauss-Hermite points suffice across rows, or 0 where fields move too much."""
-    size, left, moved = 0, 1.0, 0.5 * longest / rule[3]
-    while left > rule[4] and size < _HERMITES.shape[0]:
+def _few_points(moved: float, negligible: float) -> int:
+    """Return how many Gauss-Hermite points suffice for fields that move by so much of the scale on
+    which factors vary, or 0 where they move too much.
+    """
+    size, left = 0, 1.0
+    while left > negligible and size < _HERMITES.shape[0]:
         size += 1
         left *= size * moved * moved
-    return size if left <= rule[4] else 0
+    return size if left <= negligible else 0
 
 
 def _all_move_along(rule: np.ndarray, parts: np.ndarray, step: float) -> bool:
@@ -200,7 +202,8 @@ def _grid_of(rule: np.ndarray, parts: np.ndarray, pair: tuple[int, int]) -> _Gri
     step2, half2 = _half_of(longest[1], rule)
     stride, rows, reach = 1, 2 * half2 + 1, rule[2]
     if half1 > 0 and half2 > 0:
-        shifted, few = _step_of_shifted(rule, parts, pair, longest), _few_rows(longest[1], rule)
+        shifted = _step_of_shifted(rule, parts, pair, longest)
+        few = _few_points(0.5 * longest[1] / rule[3], rule[4])
         fewer = few * shifted * step2 < 0.5 * math.pi * reach * step1
         if few > 0 and fewer and _all_move_along(rule, parts, step1):
             stride, rows = 0, few
@@ -874,15 +877,15 @@ def _coupled(
 
 def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     """Return the mean of four factors of four fields; c is row by row, from the diagonal on."""
-    l11, l21, l31, l41, l22, l32, l42, l33, l43, l44 = _triangle4(c)
-    rest, parts = math.sqrt(l43 * l43 + l44 * l44), np.zeros((4, 3))
-    parts[0, 0], parts[1, 0], parts[1, 1] = l11, l21, l22
-    parts[2, 0], parts[2, 1], parts[2, 2] = l31, l32, l33
-    parts[3, 0], parts[3, 1], parts[3, 2] = l41, l42, rest
+    factor, parts = _triangle(_matrix_of(c, 4)), np.empty((4, 3))
+    for n in range(4):
+        parts[n, 0], parts[n, 1], parts[n, 2] = factor[n, 0], factor[n, 1], factor[n, 2]
+    own, shared = factor[2, 2], factor[3, 2]
+    parts[3, 2] = rest = math.sqrt(shared * shared + factor[3, 3] * factor[3, 3])
     grid = _grid_of(rule, parts, (0, 1))
     size = grid[2][grid[2].size - 1]
-    correlation = l43 / rest if rest > 0.0 else 0.0
-    orders = _orders(l33, rest, correlation, rule)
+    correlation = shared / rest if rest > 0.0 else 0.0
+    orders = _orders(own, rest, correlation, rule)
     rows, values, weights = np.empty((2, orders, size + 8)), np.empty(size), np.empty(size)
     _weights_of(grid, weights)
     for n in range(4):

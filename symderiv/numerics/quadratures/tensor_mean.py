@@ -2,9 +2,9 @@ r"""Parts that means of products of functions of Gaussian fields share, whatever
 
 The fields are z = L t with independent t of variance one and a triangular L in the order of the
 factors; a field that the earlier ones determine has no t of its own. Biases are means of fields.
-Factors are called by number: 0, 1, 2 are the student's activation, its derivative and half of its
-second derivative, 3 and 4 the teacher's and its derivative. Pasted into generated modules; the
-functions without underscore are templates.
+Factors are called by number; in rules that are given, 0, 1, 2 are the student's activation, its
+derivative and half of its second derivative, 3 and 4 the teacher's and its derivative. Pasted into
+generated modules; the functions without underscore are templates.
 """
 
 from __future__ import annotations
@@ -21,18 +21,9 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Ten = tuple[float, float, float, float, float, float, float, float, float, float]
     _Kinds = tuple[int, int, int, int]
 
-    def factor_0(x: float) -> float:
+    def own_factor(x: float) -> float:
         """Stand for a factor that the generated module defines."""
         return x
-
-    def other_factor(kind: int, x: float) -> float:
-        """Stand for the factors of other numbers, which the generated module defines."""
-        return x * kind
-
-    number = 1
-    factor_1 = factor_2 = factor_3 = factor_4 = factor_5 = factor_6 = factor_7 = factor_0
-    factor_8 = factor_9 = factor_10 = factor_11 = factor_0
-    own_factor = factor_0
 
     def quadrature_factor(kind: int, x: float) -> float:
         """Stand for the dispatch over factors by number that the generated module defines."""
@@ -40,6 +31,10 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
 
     def quadrature_factors(kind: int, x: np.ndarray, values: np.ndarray) -> None:
         """Stand for the factor of many numbers that the generated module defines."""
+
+    number = 1
+    own_factors = factor_0 = factor_1 = factor_2 = factor_3 = factor_4 = own_factor
+    other_factor, other_factors = quadrature_factor, quadrature_factors
 
     def quadrature_values_and_slopes(owner: int, x: np.ndarray, rows: np.ndarray) -> None:
         """Stand for an activation and its derivatives, which the generated module defines."""
@@ -64,20 +59,40 @@ def _share_left(covariance: float, root: float, rest: float) -> float:
     return min(max(covariance / root, -bound), bound)
 
 
-def _triangle4(c: _Ten) -> _Ten:
-    """Return L of four fields, column by column, without residuals that are only rounding."""
-    c11, c12, c13, c14, c22, c23, c24, c33, c34, c44 = c
-    l11 = _root_left(c11, c11)
-    l21 = _share_left(c12, l11, c22)
-    l31 = _share_left(c13, l11, c33)
-    l41 = _share_left(c14, l11, c44)
-    l22 = _root_left(c22 - l21 * l21, c22)
-    l32 = _share_left(c23 - l21 * l31, l22, c33 - l31 * l31)
-    l42 = _share_left(c24 - l21 * l41, l22, c44 - l41 * l41)
-    l33 = _root_left(c33 - l31 * l31 - l32 * l32, c33)
-    l43 = _share_left(c34 - l31 * l41 - l32 * l42, l33, c44 - l41 * l41 - l42 * l42)
-    l44 = _root_left(c44 - l41 * l41 - l42 * l42 - l43 * l43, c44)
-    return l11, l21, l31, l41, l22, l32, l42, l33, l43, l44
+def _matrix_of(c: _Ten | np.ndarray, size: int) -> np.ndarray:
+    """Return a covariance from its upper triangle, row by row."""
+    covariance, place = np.empty((size, size)), 0
+    for i in range(size):
+        for j in range(i, size):
+            covariance[i, j] = covariance[j, i] = c[place]
+            place += 1
+    return covariance
+
+
+def _triangle(covariance: np.ndarray) -> np.ndarray:
+    """Return the triangular factor L of a covariance, without residuals that are only rounding."""
+    n = covariance.shape[0]
+    factor = np.zeros((n, n))
+    for i in range(n):
+        rest = covariance[i, i]
+        for j in range(i):
+            share = covariance[i, j]
+            for k in range(j):
+                share -= factor[i, k] * factor[j, k]
+            factor[i, j] = _share_left(share, factor[j, j], rest)
+            rest -= factor[i, j] * factor[i, j]
+        factor[i, i] = _root_left(rest, covariance[i, i])
+    return factor
+
+
+def _equal_steps(first: float, step: float, count: int, row: np.ndarray) -> None:
+    """Write equally spaced points of a normal variable (row 0) and their weights (row 1).
+
+    The first point is ``first`` steps from zero.
+    """
+    for n in range(count):
+        t = (n + first) * step
+        row[0, n], row[1, n] = t, step * math.exp(-0.5 * t * t) / math.sqrt(2.0 * math.pi)
 
 
 def _between(values: np.ndarray, place: float) -> float:
@@ -92,38 +107,6 @@ def _between(values: np.ndarray, place: float) -> float:
     return u * c * (far + near) + middle
 
 
-def factor_of(kind: int, x: float) -> float:
-    """Return one of the factors 0 to 4 at x."""
-    if kind == 0:
-        return factor_0(x)
-    if kind == 1:
-        return factor_1(x)
-    if kind == 2:
-        return factor_2(x)
-    if kind == 3:
-        return factor_3(x)
-    return factor_4(x)
-
-
-def factors_of(kind: int, x: np.ndarray, values: np.ndarray) -> None:
-    """Write one of the factors 0 to 4 at many numbers."""
-    if kind == 0:
-        for n in range(x.size):
-            values[n] = factor_0(x[n])
-    elif kind == 1:
-        for n in range(x.size):
-            values[n] = factor_1(x[n])
-    elif kind == 2:
-        for n in range(x.size):
-            values[n] = factor_2(x[n])
-    elif kind == 3:
-        for n in range(x.size):
-            values[n] = factor_3(x[n])
-    else:
-        for n in range(x.size):
-            values[n] = factor_4(x[n])
-
-
 def values_and_slopes_of(owner: int, x: np.ndarray, rows: np.ndarray) -> None:
     """Write values, slopes and half curvatures of a student (owner 0), or values and slopes of a
     teacher, at many numbers; a row of each.
@@ -136,34 +119,6 @@ def values_and_slopes_of(owner: int, x: np.ndarray, rows: np.ndarray) -> None:
             rows[0, n], rows[1, n] = factor_3(x[n]), factor_4(x[n])
 
 
-def any_factor_of(kind: int, x: float) -> float:
-    """Return one of the factors 0 to 7 at x, for rules whose means have higher derivatives."""
-    if kind < 5:
-        return factor_of(kind, x)
-    if kind == 5:
-        return factor_5(x)
-    if kind == 6:
-        return factor_6(x)
-    return factor_7(x)
-
-
-def further_factor_of(kind: int, x: float) -> float:
-    """Return one of the factors 0 to 12 at x, for derivatives of means; 12 is that of a fixed
-    field, 1.
-    """
-    if kind < 8:
-        return any_factor_of(kind, x)
-    if kind == 8:
-        return factor_8(x)
-    if kind == 9:
-        return factor_9(x)
-    if kind == 10:
-        return factor_10(x)
-    if kind == 11:
-        return factor_11(x)
-    return 1.0
-
-
 def factor_alone(kind: int, x: float) -> float:
     """Return the only factor at x."""
     return own_factor(x)
@@ -171,12 +126,19 @@ def factor_alone(kind: int, x: float) -> float:
 
 def factor_or_other(kind: int, x: float) -> float:
     """Return the factor with this number at x, or one of those before it."""
-    if kind == number:
-        return own_factor(x)
-    return other_factor(kind, x)
+    return other_factor(kind, x) if kind < number else own_factor(x)
 
 
-def factor_of_many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
-    """Write a factor at many numbers, one by one."""
+def factors_alone(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+    """Write the only factor at many numbers."""
     for n in range(x.size):
-        values[n] = quadrature_factor(kind, x[n])
+        values[n] = own_factors(x[n])
+
+
+def factors_or_other(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+    """Write the factor with this number, or one of those before it, at many numbers."""
+    if kind < number:
+        other_factors(kind, x, values)
+    else:
+        for n in range(x.size):
+            values[n] = own_factors(x[n])

@@ -17,10 +17,9 @@ from symderiv.numerics.signs.sign_covariances import (
     _PRICE_WEIGHTS,
     _REACH,
     _SERIES_REACH,
-    _TAIL,
-    _decay,
     _four_terms,
     _price_density,
+    _sign_of_mean,
 )
 from symderiv.numerics.signs.sign_mean4 import (
     _BEGIN,
@@ -46,19 +45,7 @@ def _unit_scale(variance: _Lanes) -> _Lanes:
 def _mean_signs(values: _Lanes, count: int) -> None:
     """Replace the first numbers h of an array by E[sgn(x + h)] = erf(h/sqrt(2))."""
     for n in range(count):
-        h = abs(values[n])
-        x = chosen(h < 9.0, h, 9.0)
-        w = (x - 4.5) / (x + 4.5)
-        w2 = w * w
-        w4 = w2 * w2
-        w8 = w4 * w4
-        a = _TAIL[0] + _TAIL[1] * w + (_TAIL[2] + _TAIL[3] * w) * w2
-        b = _TAIL[4] + _TAIL[5] * w + (_TAIL[6] + _TAIL[7] * w) * w2
-        c = _TAIL[8] + _TAIL[9] * w + (_TAIL[10] + _TAIL[11] * w) * w2
-        d = _TAIL[12] + _TAIL[13] * w + (_TAIL[14] + _TAIL[15] * w) * w2
-        e = _TAIL[16] + _TAIL[17] * w
-        total = a + b * w4 + (c + d * w4) * w8 + e * (w8 * w8)
-        values[n] = math.copysign(1.0 - total * _decay(-0.5 * x * x), values[n])
+        values[n] = _sign_of_mean(values[n])
 
 
 def _price_sum(start: int, stop: int, t: _Lanes, squares: _Lanes, product: _Lanes) -> _Lanes:

@@ -2,39 +2,18 @@ r"""The mean of two signs of Gaussian fields with means, as text for generated m
 
 E[sgn(x + h) sgn(y + k)] for standard normal x, y of correlation r is
 sgn(h) sgn(k) - 4 T(h, a) - 4 T(k, b) with Owen's function, a = (k - r h)/(h sqrt(1 - r²)) and b
-with h and k exchanged (D. B. Owen, Ann. Math. Stat. 27, 1075, 1956). Slopes beyond one are
-reflected, T(h, a) + T(ah, 1/a) = (G(h) + G(ah))/2 - G(h) G(ah), which nowhere divides by h. Gauss'
-rule has 16 points: the poles at ±i leave 1e-21. Absolute error below 1e-15 for the given r, largest
-found. A field and itself, whose r is 1 up to the rounding of two roots and a quotient, are one.
+with h and k exchanged (D. B. Owen, Ann. Math. Stat. 27, 1075, 1956). Absolute error below 1e-15 for
+the given r, largest found. A field and itself, whose r is 1 up to the rounding of two roots and a
+quotient, are one.
 """
 
 from __future__ import annotations
 
 import math
 
-from symderiv.numerics.nodes import _LEGENDRE_16
+from symderiv.numerics.signs.owens_t import _owen_along
 
-_SHIFTED_NODES = 0.5 + 0.5 * _LEGENDRE_16[0]
-_SHIFTED_WEIGHTS = _LEGENDRE_16[1] / (4.0 * math.pi)
 _SAME_FIELD = 1.0 - 5e-16
-
-
-def _owen_along(h: float, along: float) -> float:
-    """Return Owen's function T(h, along/h) for h >= 0 and along >= 0."""
-    if along == 0.0:
-        return 0.0
-    near, far = min(h, along), max(h, along)
-    # from the larger of both, along a slope of at most one
-    slope, total, half = near / far, 0.0, -0.5 * far * far
-    for n in range(_SHIFTED_NODES.size):
-        x = slope * _SHIFTED_NODES[n]
-        rest = 1.0 + x * x
-        total += _SHIFTED_WEIGHTS[n] * math.exp(half * rest) / rest
-    if along <= h:
-        return slope * total
-    tail_h = 0.5 * math.erfc(math.sqrt(0.5) * h)
-    tail_along = 0.5 * math.erfc(math.sqrt(0.5) * along)
-    return 0.5 * tail_h + tail_along * (0.5 - tail_h) - slope * total
 
 
 def _mean_sign(h: float) -> float:

@@ -101,27 +101,34 @@ def _decay(y: float) -> float:
     return 1.0 + e * (2.0 + e)
 
 
-def _mean_signs(values: np.ndarray, count: int) -> None:
-    """Replace the first numbers h of an array by E[sgn(x + h)] = erf(h/sqrt(2)).
+def _sign_of_mean(mean: float) -> float:
+    """Return E[sgn(x + h)] = erf(h/sqrt(2)) for a mean h.
 
     The upper tail is exp(-h²/2) times a polynomial in (h - 4.5)/(h + 4.5). Absolute error below
-    1e-15. The array must have room for a multiple of 8 numbers.
+    1e-15.
     """
-    padded = np.uint64((count + 7) // 8 * 8)
-    for n in range(padded):
-        h = abs(values[n])
-        x = h if h < 9.0 else 9.0
-        w = (x - 4.5) / (x + 4.5)
-        w2 = w * w
-        w4 = w2 * w2
-        w8 = w4 * w4
-        a = _TAIL[0] + _TAIL[1] * w + (_TAIL[2] + _TAIL[3] * w) * w2
-        b = _TAIL[4] + _TAIL[5] * w + (_TAIL[6] + _TAIL[7] * w) * w2
-        c = _TAIL[8] + _TAIL[9] * w + (_TAIL[10] + _TAIL[11] * w) * w2
-        d = _TAIL[12] + _TAIL[13] * w + (_TAIL[14] + _TAIL[15] * w) * w2
-        e = _TAIL[16] + _TAIL[17] * w
-        total = a + b * w4 + (c + d * w4) * w8 + e * (w8 * w8)
-        values[n] = math.copysign(1.0 - total * _decay(-0.5 * x * x), values[n])
+    h = abs(mean)
+    x = h if h < 9.0 else 9.0
+    w = (x - 4.5) / (x + 4.5)
+    w2 = w * w
+    w4 = w2 * w2
+    w8 = w4 * w4
+    a = _TAIL[0] + _TAIL[1] * w + (_TAIL[2] + _TAIL[3] * w) * w2
+    b = _TAIL[4] + _TAIL[5] * w + (_TAIL[6] + _TAIL[7] * w) * w2
+    c = _TAIL[8] + _TAIL[9] * w + (_TAIL[10] + _TAIL[11] * w) * w2
+    d = _TAIL[12] + _TAIL[13] * w + (_TAIL[14] + _TAIL[15] * w) * w2
+    e = _TAIL[16] + _TAIL[17] * w
+    total = a + b * w4 + (c + d * w4) * w8 + e * (w8 * w8)
+    return math.copysign(1.0 - total * _decay(-0.5 * x * x), mean)
+
+
+def _mean_signs(values: np.ndarray, count: int) -> None:
+    """Replace the first numbers h of an array by E[sgn(x + h)].
+
+    The array must have room for a multiple of 8 numbers.
+    """
+    for n in range(np.uint64((count + 7) // 8 * 8)):
+        values[n] = _sign_of_mean(values[n])
 
 
 def _price_density(t: float, squares: float, product: float) -> float:

@@ -7,7 +7,7 @@ products of a system share one rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -22,8 +22,13 @@ from symderiv.lowering.means.closed_means import X, bias_symbols, upper_triangle
 from symderiv.lowering.means.mean_slopes import slopes_of_mean
 from symderiv.lowering.means.numeric_activation import NumericActivation
 from symderiv.lowering.means.patterns import Kind
-from symderiv.lowering.means.quadrature_error import LARGEST_VARIANCE, Kinds, chosen_rule
-from symderiv.lowering.means.quadrature_means import MOST_KINKS, FactorMeans
+from symderiv.lowering.means.quadrature_error import (
+    LARGEST_VARIANCE,
+    Kinds,
+    MeansAsked,
+    chosen_rule,
+)
+from symderiv.lowering.means.quadrature_means import MOST_KINKS, FactorMeans, by_number
 from symderiv.lowering.means.quadrature_rules import MeanRule, finer
 
 MOST_FACTORS = 4
@@ -35,7 +40,6 @@ LAST_TOLERANCE = 1e-5
 _LONG = 1e6
 """The length of a panel that ends at the next kink."""
 
-_KIND = sp.Symbol("kind")
 _EXPONENTIAL = sp.Symbol("exponential", positive=True)
 
 #: A prefactor and the name of a product; None for a zero derivative.
@@ -125,19 +129,19 @@ class ProductMeans:
         kinked = any(each.kinks for each in factors)
         planes = not self.biased and all(len(each.kinks) <= MOST_KINKS for each in factors)
         sizes = {len(kinds): kinds for kinds in self.names}
-        return FactorMeans(
-            factors=self._functions(kinked),
-            means=tuple(self.names),
-            kinks={f"KINKS_{n}": each.kinks for n, each in enumerate(factors)} if kinked else {},
+        asked = MeansAsked(
+            kinds=tuple(self.names),
             family=("plane" if planes else "kinked") if kinked else "smooth",
             at_zero=kinked and planes and not any(any(each.kinks) for each in factors),
             rough=any(any(each.jumps_of_value) for each in factors),
             even=all(sp.prod(factors[n].parity for n in kinds) == 1 for kinds in self.names),
             biased=self.biased,
-            of_what="products of functions of fields",
-            samples=tuple((kinds, "") for kinds in sizes.values()),
             idle=self._number(sp.S.One),
+            of_what="products of functions of fields",
         )
+        kinks = {f"KINKS_{n}": each.kinks for n, each in enumerate(factors)} if kinked else {}
+        samples = tuple((kinds, "") for kinds in sizes.values())
+        return FactorMeans(self._functions(kinked), asked, kinks, samples)
 
     def _functions(self, kinked: bool) -> tuple[Function, ...]:
         """Return the factors, and the function that calls all of them by number."""
@@ -146,15 +150,9 @@ class ProductMeans:
             value, doc = factor.derivative(0), f"{factor.text}."
             name = f"factor_{n}_of_products"
             functions.append(ScalarFunction(name, (X,), (), value, doc, as_value=True))
-        names = [function.name for function in functions]
-        functions += _by_number("quadrature_factor", (_KIND, X), "factor", names)
-        given = _KIND, X, sp.Symbol("values")
-        many, words = "quadrature_factors", "One of them at many numbers."
-        functions.append(TemplateFunction(many, given, "factor_of_many", (), words))
-        if kinked:
-            kinks = [f"KINKS_{n}" for n in range(len(names))]
-            functions += _by_number("quadrature_kinks", (_KIND,), "kinks", kinks)
-        return tuple(functions)
+        factors = {n: function.name for n, function in enumerate(functions)}
+        kinks = {n: f"KINKS_{n}" for n in factors} if kinked else {}
+        return (*functions, *by_number(factors, kinks))
 
     def with_slopes(self) -> ProductMeans:
         """Return the same means with their derivatives by all arguments, by Price's theorem.
@@ -199,7 +197,9 @@ class ProductMeans:
             NotYetError: A mean is not finite, or no rule is accurate.
         """
         # panels of four fields are expensive, those of two are not
-        panels = self.by_number.family == "kinked" and any(len(kinds) > 2 for kinds in self.names)
+        panels = self.by_number.asked.family == "kinked" and any(
+            len(kinds) > 2 for kinds in self.names
+        )
         tolerance = FINEST_KINKED if panels else FINEST_QUADRATURE
         rule, error, _ = chosen_rule(self.by_number.choice(tolerance, LAST_TOLERANCE))
         return rule, error
@@ -275,22 +275,11 @@ class ProductMeans:
         """The constants of the module for panels so long that their points fit at all moments;
         empty for means without panels.
         """
-        if not self.names or self.by_number.family == "smooth":
+        if not self.names or self.by_number.asked.family == "smooth":
             return {}
         rule = self.rule[0]
         four, two = ((_LONG, _LONG, *numbers[2:]) for numbers in (rule.four, rule.two))
         return {"QUADRATURE_RULE": four, "QUADRATURE_PAIR_RULE": two}
-
-
-def _by_number(
-    name: str, arguments: tuple[sp.Symbol, ...], what: str, own: Sequence[str]
-) -> Iterator[TemplateFunction]:
-    """Yield a chain of functions; the last one dispatches by number to the given names."""
-    for n, each in enumerate(own):
-        names = ("number", str(n)), (f"own_{what}", each), (f"other_{what}", f"{name}_to_{n - 1}")
-        called = name if n == len(own) - 1 else f"{name}_to_{n}"
-        template = f"{what}_or_other" if n else f"{what}_alone"
-        yield TemplateFunction(called, arguments, template, names, f"The {what} by number.")
 
 
 def _as_ratio(function: sp.Expr) -> tuple[sp.Expr, Any]:

@@ -18,7 +18,13 @@ from symderiv.lowering.means import approximation, quadrature_error, quadrature_
 from symderiv.lowering.means.approximation import mixtures
 from symderiv.lowering.means.compiled_means import CompiledMeans
 from symderiv.lowering.means.field_covariances import Matrix, structured
-from symderiv.lowering.means.quadrature_error import SAFETY, Kinds, Search, chosen_rule
+from symderiv.lowering.means.quadrature_error import (
+    SAFETY,
+    Kinds,
+    MeansAsked,
+    Search,
+    chosen_rule,
+)
 from symderiv.lowering.means.quadrature_means import (
     DifferentiableQuadrature,
     FactorMeans,
@@ -111,7 +117,7 @@ def search_of(
             means[n] = smooth_mean._mean_of_2(rule, kinds, tuple(c), tuple(b))
 
     functions = {"_many_mean_of_2": many}
-    return Search(CompiledMeans(functions, factor, None, {}), kinds)
+    return Search(CompiledMeans(functions, factor, None, {}), MeansAsked(tuple(kinds)))
 
 
 @pytest.mark.usefixtures("plain")
@@ -183,7 +189,7 @@ class Known:
 
     def __init__(self, error: float) -> None:
         self.error_of_one, self.asked = error, []
-        self.largest, self.sectors = math.inf, False
+        self.largest = math.inf
 
     def tail(self, negligible: float) -> float:
         return 1.0
@@ -198,9 +204,9 @@ class Known:
     def error_where_hard(self, rule: MeanRule) -> float:
         return self.error_of_one * rule.step**8
 
-    def apart(self, rule: MeanRule, other: MeanRule, size: int) -> float:
+    def as_near(self, rule: MeanRule, size: int, most: float) -> Callable[[MeanRule], bool]:
         assert size == 2
-        return 1e-8 * (other.two[9] - rule.two[9])
+        return lambda other: True
 
 
 def chosen(
@@ -272,11 +278,11 @@ def test_means_and_constants_of_kinked_pairs(monkeypatch: pytest.MonkeyPatch) ->
     same = chosen(monkeypatch, "x/(1+Abs(x))", None, 1e-7)
     assert set(same.means) == {(0, 0), (1, 1), (2, 0), (1, 1, 0, 0)}
     names = [function.name for function in same.activation_functions()]
-    assert names == [
+    assert names[:5] == [
         *("student_activation", "student_activation_derivative", "student_activation_curvature"),
-        *("teacher_activation", "quadrature_factor", "quadrature_factors"),
-        *("quadrature_values_and_slopes", "quadrature_kinks"),
+        *("teacher_activation", "quadrature_values_and_slopes"),
     ]
+    assert {"quadrature_factor", "quadrature_factors", "quadrature_kinks"} < {*names}
     assert "teacher_activation_derivative" in [f.name for f in rules.activation_functions()]
 
 

@@ -166,10 +166,15 @@ def distance(kind: int, x: float) -> float:
     return abs(x - PLACES[kind])
 
 
+def give_kinked(monkeypatch: pytest.MonkeyPatch, factor: Callable[[int, float], float]) -> None:
+    """Define a factor, also for many numbers, in the text of means with kinks."""
+    monkeypatch.setattr(kinked, "quadrature_factor", factor, raising=False)
+    monkeypatch.setattr(kinked, "quadrature_factors", at_many(factor), raising=False)
+
+
 @pytest.fixture
 def kinks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinked, "quadrature_factor", distance, raising=False)
-    monkeypatch.setattr(kinked, "quadrature_factors", at_many(distance), raising=False)
+    give_kinked(monkeypatch, distance)
     kinks_of = {k: np.array([PLACES[k]]) for k in range(5)}
     monkeypatch.setattr(kinked, "quadrature_kinks", kinks_of.__getitem__, raising=False)
 
@@ -229,9 +234,7 @@ def test_two_distances_and_two_fields(monkeypatch: pytest.MonkeyPatch) -> None:
     3 r φ + (2 + r²) cos φ, 3 r cos φ + (1 + 2 r²) φ, and the first again; that of 1 is cos φ + r φ.
     """
     rule = np.array([2.0, 2.5, 6.5, 0.1, 1e-4, 1.5, 0.2])
-    monkeypatch.setattr(
-        kinked, "quadrature_factor", lambda kind, x: abs(x) if kind else x, raising=False
-    )
+    give_kinked(monkeypatch, lambda kind, x: abs(x) if kind else x)
     monkeypatch.setattr(kinked, "quadrature_kinks", lambda kind: np.zeros(kind), raising=False)
     c = COVARIANCES["generic"]
     inner, outer = [1, 2], [0, 3]
@@ -310,7 +313,7 @@ def test_means_of_two_jumps_of_almost_equal_fields(
     monkeypatch: pytest.MonkeyPatch, digits: float, variance: float
 ) -> None:
     """They change by the root of the determinant, which plain differences know to 1e-8."""
-    monkeypatch.setattr(kinked, "quadrature_factor", step, raising=False)
+    give_kinked(monkeypatch, step)
     monkeypatch.setattr(kinked, "quadrature_kinks", lambda k: np.array([PLACES[k]]), raising=False)
     c = np.array([[variance, variance - digits * math.ulp(variance)], [0.0, variance]])
     for kind in (1, 3):
@@ -321,7 +324,7 @@ def test_means_of_two_jumps_of_almost_equal_fields(
 
 def test_jumps_of_later_fields_that_meet(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the plane of two variables, where the first two factors are 1 and do not matter."""
-    monkeypatch.setattr(kinked, "quadrature_factor", step, raising=False)
+    give_kinked(monkeypatch, step)
     none = np.zeros(0)
     kinks_of = {0: none} | {k: np.array([PLACES[k]]) for k in range(1, 5)}
     monkeypatch.setattr(kinked, "quadrature_kinks", kinks_of.__getitem__, raising=False)
@@ -390,7 +393,7 @@ def test_biases_move_kinks(monkeypatch: pytest.MonkeyPatch) -> None:
     with_biases = kinked._kinked_mean_of_4(COARSE_RULE, kinds, *moments(c, BIASES))
     pair = kinked._kinked_mean_of_2(KINKED_RULE, (0, 1), *moments(c[:2, :2], BIASES[:2]))
     moved = {k: p - b for k, p, b in zip(kinds, (0.3, -0.2, 0.5, -0.4), BIASES, strict=True)}
-    monkeypatch.setattr(kinked, "quadrature_factor", lambda k, x: abs(x - moved[k]), raising=False)
+    give_kinked(monkeypatch, lambda k, x: abs(x - moved[k]))
     monkeypatch.setattr(kinked, "quadrature_kinks", lambda k: np.array([moved[k]]), raising=False)
     without = kinked._kinked_mean_of_4(COARSE_RULE, kinds, *moments(c))
     assert with_biases == pytest.approx(without, rel=1e-12)
@@ -405,7 +408,7 @@ def test_two_steps_with_biases(
     monkeypatch: pytest.MonkeyPatch, rho: float, b1: float, b2: float
 ) -> None:
     """E[H(x + b) H(y + c)] through the mean of two signs."""
-    monkeypatch.setattr(kinked, "quadrature_factor", lambda kind, x: float(x > 0), raising=False)
+    give_kinked(monkeypatch, lambda kind, x: float(x > 0))
     monkeypatch.setattr(kinked, "quadrature_kinks", lambda kind: np.zeros(1), raising=False)
     found = kinked._kinked_mean_of_2(KINKED_RULE, (1, 1), (1.3, 1.3 * rho, 1.3), (b1, b2))
     h, k = b1 / math.sqrt(1.3), b2 / math.sqrt(1.3)

@@ -53,7 +53,7 @@ def test_stated_errors_hold_where_fields_are_nearly_one() -> None:
     for functions in ([CURVE, RAMP], [CURVE, RAMP * X], [CURVE, RAMP, RAMP]):
         means.mean(functions, covariance, none)
     rule, error = means.rule
-    assert means.by_number.family == "plane"
+    assert means.by_number.asked.family == "plane"
     assert error < 1e-8
     search, (ramp, square, three) = means.by_number.search, means.names
     for apart in (0.5, 1e-2, 1e-5, 1e-9, 0.0):
