@@ -81,7 +81,7 @@ class NumericActivation:
 
     @cached_property
     def _stable(self) -> sp.Expr:
-        return _without_overflow(self.expression)
+        return _on_one_side(_without_overflow(self.expression))
 
     def derivative(self, order: int, *, between_kinks: bool = False) -> sp.Expr:
         """Return the derivative as an expression that doubles can evaluate.
@@ -314,6 +314,21 @@ def _without_overflow(g: sp.Expr) -> sp.Expr:
     if rational.is_rational_function(tau) and not sp.denom(rational).has(tau):
         return reduced(rational.xreplace({tau: sp.tanh(base * X / 2)}), X)
     return reduced(g, X)
+
+
+def _on_one_side(g: sp.Expr) -> sp.Expr:
+    """Return a function with exponentials on one side of a kink only written as such.
+
+    Where ``exp(x) - exp(x)*Heaviside(x)`` is zero, doubles would leave the rounding of exp(x).
+    """
+    terms = set(sp.Add.make_args(sp.expand(g)))
+    for step in sorted(g.atoms(sp.Heaviside), key=sp.default_sort_key):
+        for term in sorted(terms, key=sp.default_sort_key):
+            if term.has(sp.exp) and {term, -term * step} <= terms:
+                terms -= {term, -term * step}
+                terms.add(term * sp.Heaviside(-step.args[0]))
+                g = sp.Add(*terms)
+    return g
 
 
 def for_many(expression: sp.Expr) -> sp.Expr:

@@ -136,6 +136,17 @@ def test_exponentials_are_decays_where_a_step_leaves_them_below_one() -> None:
         assert sp.N(plain.subs(X, place) - expected.subs(X, place), 20) == 0
 
 
+def test_exponentials_that_cancel_on_one_side_of_a_kink_are_on_the_other_only() -> None:
+    formula = sp.Max(X, 0) + sp.Min(sp.exp(X) - 1, 0)
+    found = NumericActivation(formula, "elu as it is typed")
+    for order, there, far in ((0, math.exp(-1.5) - 1, 800.0), (1, math.exp(-1.5), 1.0)):
+        value = sp.lambdify(X, found.derivative(order), "math")
+        assert value(-1.5) == pytest.approx(there, rel=1e-15)
+        # exp(800) - exp(800) is not a number
+        assert not found.derivative(order).xreplace({sp.Heaviside(-X): sp.S.Zero}).has(sp.exp)
+        assert float(found.derivative(order).subs(X, 800)) == far
+
+
 def test_long_quotients_are_the_nearest_doubles() -> None:
     given = for_many(sp.Rational(1234567891, 987654321) * X + X**2 / 3)
     assert given.coeff(X, 1).q & (given.coeff(X, 1).q - 1) == 0
