@@ -81,7 +81,7 @@ def test_figures_draw_the_numbers_of_runs_and_simulations(committee: Any, run: A
     np.testing.assert_allclose(points.get_ydata(), sgd.mean["error"][1:])
     whole = run.plot(names=["w.w"])
     assert [text.get_text() for text in whole.get_legend().get_texts()][1] == "w.w[1,2]"
-    assert len(run.plot("w.w", "error").lines) == 5
+    assert len(run.plot("w.w", "error").lines) == 4  # the entry w.w[2,1] is w.w[1,2]
     with pytest.raises(InputError, match="is neither the name of a quantity nor a result"):
         run.plot(3)
 
