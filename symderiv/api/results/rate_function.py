@@ -174,16 +174,16 @@ def flow_at(study: Study, start: Initial, changing: str = "") -> Flow:
     Args:
         study: the study.
         start: its start.
-        changing: a key that may make the rates depend on time.
+        changing: a key that may make the rates depend on time, in proofs of runs.
 
     Raises:
         InputError: the rates depend on more than the state, or no equations exist for the inputs.
     """
     for key in ("task", *keys_acting("time", "steps")):
         if key in study.rule_keys and key != changing:
+            proof = ", or use solve without certify" if changing else ""
             raise InputError(
-                "makes the rates depend on more than the state; leave it out, or use solve "
-                "without certify",
+                f"makes the rates depend on more than the state; leave it out{proof}",
                 argument=key,
             )
     check_equations(start)
