@@ -33,8 +33,8 @@ ROUNDING = 1e-9
 """The allowed rounding error of rates, relative to the largest rate."""
 LATTICE = 3e-4
 """The relative error that is allowed where the module's means use a lattice. Means are off by up to
-1e-5 where kinks of a student cross those of a teacher, and parts of a rate may cancel; this check is
-not there to measure it, runs do."""
+1e-5 where kinks of a student cross those of a teacher, and parts of a rate may cancel; this check
+is not there to measure it, runs do."""
 
 
 def check_generated(

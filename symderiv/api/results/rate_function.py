@@ -12,6 +12,7 @@ from symderiv.api.arguments.starts import start_of
 from symderiv.formula import parse_formula
 from symderiv.foundation.errors import InputError, ShapeError, check_one_of
 from symderiv.foundation.showing import Shown, Summary
+from symderiv.integrate.flows.equivalent_numbers import shown_factor
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of
 from symderiv.keys.study_tables import keys_acting
@@ -44,8 +45,8 @@ class RateFunction(Shown):
         self._study = study
         self._start = start_of(study, None)
         self._flow = flow_at(study, self._start)
-        self._slope = slope_at(self._flow)
-        self.initial: np.ndarray = self._flow.begin.copy()
+        self._slope, self._shown = slope_at(self._flow), shown_factors(self._flow)
+        self.initial: np.ndarray = self._flow.begin * self._shown
         self.names = state_names(self._flow)
 
     def __call__(self, alpha: float, y: np.ndarray) -> np.ndarray:
@@ -55,7 +56,7 @@ class RateFunction(Shown):
                 f"has shape {vector.shape}, not {self.initial.shape}; pack(state) makes one",
                 argument="y",
             )
-        return self._slope(vector)
+        return self._slope(vector / self._shown) * self._shown
 
     def pack(self, state: Start) -> np.ndarray:
         """Return the vector of a state, shape (n,).
@@ -77,7 +78,7 @@ class RateFunction(Shown):
                 "whose right-hand side this is; state the problem with them",
                 argument="state",
             )
-        return flow.begin.copy()
+        return flow.begin * self._shown
 
     def _of_arrays(self, arrays: Mapping[str, Any]) -> np.ndarray:
         """Return the vector of arrays as :meth:`unpack` gives them."""
@@ -154,6 +155,13 @@ def state_names(flow: Flow) -> tuple[str, ...]:
         for name, shape in flow.packing("state").shapes.items()
         for place in np.ndindex(shape)
     )
+
+
+def shown_factors(flow: Flow) -> np.ndarray:
+    """Return the factors by which entries of results are larger than those of a flat state."""
+    shapes = flow.packing("state").shapes
+    given = {name: np.full(shape, shown_factor(flow.study, name)) for name, shape in shapes.items()}
+    return flow.packing("state").packed(**given)
 
 
 def _by_mode(flow: Flow, name: str) -> bool:
