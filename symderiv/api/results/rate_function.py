@@ -56,7 +56,8 @@ class RateFunction(Shown):
                 f"has shape {vector.shape}, not {self.initial.shape}; pack(state) makes one",
                 argument="y",
             )
-        return self._slope(vector / self._shown) * self._shown
+        rates: np.ndarray = self._slope(vector / self._shown) * self._shown
+        return rates
 
     def pack(self, state: Start) -> np.ndarray:
         """Return the vector of a state, shape (n,).
@@ -78,7 +79,8 @@ class RateFunction(Shown):
                 "whose right-hand side this is; state the problem with them",
                 argument="state",
             )
-        return flow.begin * self._shown
+        vector: np.ndarray = flow.begin * self._shown
+        return vector
 
     def _of_arrays(self, arrays: Mapping[str, Any]) -> np.ndarray:
         """Return the vector of arrays as :meth:`unpack` gives them."""
