@@ -1013,7 +1013,7 @@ class Problem(Shown):
         from symderiv.api.results.flows.jacobian import jacobian_at, study_point
 
         with naming_arguments():
-            return jacobian_at(*study_point(self._study, state), digits)
+            return jacobian_at(study_point(self._study, state), digits)
 
     @following("linearising")
     def linearise(self, state: Start | None = None) -> Linearisation:
@@ -1029,7 +1029,7 @@ class Problem(Shown):
         from symderiv.api.results.flows.jacobian import linearised_at, study_point
 
         with naming_arguments():
-            return linearised_at(*study_point(self._study, state))
+            return linearised_at(study_point(self._study, state))
 
     @following("looking for fixed points")
     def fixed_points(

@@ -157,7 +157,7 @@ class System(stated_system.StatedSystem):
 
         with naming_arguments(initial="state"):
             point = system_point(self.solver, state, parameters)
-        return jacobian_at(*point, digits)
+        return jacobian_at(point, digits)
 
     def linearise(self, state: Mapping[str, Any], **parameters: Any) -> Linearisation:
         """Return the eigenvalues and modes of the Jacobian at a state.
@@ -175,7 +175,7 @@ class System(stated_system.StatedSystem):
 
         with naming_arguments(initial="state"):
             point = system_point(self.solver, state, parameters)
-        return linearised_at(*point)
+        return linearised_at(point)
 
     @following("looking for fixed points")
     def fixed_points(

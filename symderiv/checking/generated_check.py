@@ -31,9 +31,10 @@ MOST_WORK = 300
 """Modules with more iterations of a mean's innermost loop are compared at fewer states."""
 ROUNDING = 1e-9
 """The allowed rounding error of rates, relative to the largest rate."""
-LATTICE = 1e-5
-"""The relative error that is allowed where the module's means use a lattice, which is off by 2e-6
-where kinks of a student cross those of a teacher; this check is not there to measure it."""
+LATTICE = 3e-4
+"""The relative error that is allowed where the module's means use a lattice. Means are off by up to
+1e-5 where kinks of a student cross those of a teacher, and parts of a rate may cancel; this check
+is not there to measure it, runs do."""
 
 
 def check_generated(

@@ -244,9 +244,11 @@ def _unknown_key(where: tuple[int | str, ...]) -> str:
     else:
         known = known_keys(where[:-1])
     homes = [f"[{table}]" for table in _TABLES if name in known_keys([table])]
-    if homes and name not in known:
+    meant = did_you_mean(name, known)
+    # a key of [[task]] that is misspelt may be one of another table, as teacher for teachers
+    if homes and name not in known and not (where[0] == "task" and meant):
         return f"unknown key here; it stands in {' or '.join(homes)}"
-    return "unknown key" + did_you_mean(name, known)
+    return f"unknown key{meant}"
 
 
 def known_keys(where: Sequence[int | str]) -> list[str]:

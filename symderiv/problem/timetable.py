@@ -15,9 +15,12 @@ from typing import cast
 import numpy as np
 
 from symderiv.formula import evaluate_scalar
-from symderiv.foundation.errors import InputError
+from symderiv.foundation.errors import FormulaError, InputError
 from symderiv.keys.study_tables import LEARNING_RATES, late_formula
 from symderiv.problem.study import Study
+
+_LOOKED_AT = 129
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,35 @@ def timetable(study: Study, end: float | None = None) -> tuple[Phase, ...]:
         Phase(begin, until, _shares(study, begin), _rate(study, begin))
         for begin, until in pairwise(cuts)
     )
+
+
+def refuse_negative_rates(study: Study, times: np.ndarray) -> None:
+    """Refuse a schedule that is negative within a run, because steps would then ascend the loss.
+
+    Args:
+        study: The study; a formula that has no value at a time is left to the run.
+        times: The times at which results are wanted. A formula is looked at there and at equally
+            spaced times up to the last of them.
+
+    Raises:
+        InputError: The formula is negative; the first time at which it was found so is named.
+    """
+    schedule = study.training.schedule
+    if not isinstance(schedule, str):
+        return  # tables are checked where they are read, and powers are positive
+    largest = 0.0
+    for alpha in np.unique(np.append(times, np.linspace(0.0, times[-1], _LOOKED_AT))).tolist():
+        try:
+            factor = evaluate_scalar(schedule, {"alpha": alpha})
+        except FormulaError:
+            continue
+        largest = max(largest, abs(factor))
+        if factor < -_ROUNDING * largest:
+            raise InputError(
+                f"is negative at alpha = {alpha:.6g}, where its value is {factor:.6g}; learning "
+                "rates must not be negative",
+                argument="training.schedule",
+            )
 
 
 def study_at(study: Study, alpha: float) -> Study:

@@ -251,3 +251,37 @@ def test_systems_have_slopes_of_products_of_smooth_functions() -> None:
             w * (rates(state + n * step) - rates(state - n * step)) for n, w in weights.items()
         )
         np.testing.assert_allclose(found[:, place], sum(changes) / 0.12, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"batch": 3, "label_noise": 0.2},
+        {"momentum": 0.6, "batch": 2, "weight_decay": 0.3},
+        {"momentum_rate": 0.7, "batch": 3, "weight_decay": 0.2},
+    ],
+    ids=lambda rule: " and ".join(rule),
+)
+def test_batches_and_momentum_have_derivatives_by_the_numbers_of_the_problem(
+    rule: dict[str, float],
+) -> None:
+    """They were those by the numbers of single examples, and velocities had their units."""
+    own: dict[str, Any] = {"learning_rate": 0.6, "student_std": 0.5, **rule}
+    problem = sd.Problem("erf", students=2, teachers=1, **own)
+    run = problem.solve(alpha=[0, 0.8])
+    state = run.final
+    rates, found = problem.rhs(), problem.jacobian(state)
+    vector = rates.pack(state)
+    places = [rates.names.index(name) for name in found.names]
+    np.testing.assert_allclose(found.rates, rates(0.0, vector)[places], rtol=1e-12)
+    for key in own.keys() - {"batch", "momentum", "student_std"}:
+        size = own[key]
+        more, less = (problem.replace(**{key: size + step}).rhs() for step in (1e-5, -1e-5))
+        slope = (more(0.0, vector) - less(0.0, vector))[places] / 2e-5
+        expected = pytest.approx(slope, rel=1e-6, abs=1e-9)
+        assert found.parameters[key] == expected, key
+    if "momentum_rate" in rule:
+        shown = rates.unpack(vector)["momentum_overlap"][0]
+        np.testing.assert_allclose(shown, run.further["P"][-1], rtol=1e-12)
+        differences = by_differences(problem, found.names)
+        np.testing.assert_allclose(problem.jacobian().matrix, differences, rtol=1e-7, atol=1e-9)

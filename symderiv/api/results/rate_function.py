@@ -12,6 +12,7 @@ from symderiv.api.arguments.starts import start_of
 from symderiv.formula import parse_formula
 from symderiv.foundation.errors import InputError, ShapeError, check_one_of
 from symderiv.foundation.showing import Shown, Summary
+from symderiv.integrate.flows.equivalent_numbers import shown_factor
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.rules.solving import flow_of
 from symderiv.keys.study_tables import keys_acting
@@ -44,8 +45,8 @@ class RateFunction(Shown):
         self._study = study
         self._start = start_of(study, None)
         self._flow = flow_at(study, self._start)
-        self._slope = slope_at(self._flow)
-        self.initial: np.ndarray = self._flow.begin.copy()
+        self._slope, self._shown = slope_at(self._flow), shown_factors(self._flow)
+        self.initial: np.ndarray = self._flow.begin * self._shown
         self.names = state_names(self._flow)
 
     def __call__(self, alpha: float, y: np.ndarray) -> np.ndarray:
@@ -55,7 +56,8 @@ class RateFunction(Shown):
                 f"has shape {vector.shape}, not {self.initial.shape}; pack(state) makes one",
                 argument="y",
             )
-        return self._slope(vector)
+        rates: np.ndarray = self._slope(vector / self._shown) * self._shown
+        return rates
 
     def pack(self, state: Start) -> np.ndarray:
         """Return the vector of a state, shape (n,).
@@ -77,7 +79,8 @@ class RateFunction(Shown):
                 "whose right-hand side this is; state the problem with them",
                 argument="state",
             )
-        return flow.begin.copy()
+        vector: np.ndarray = flow.begin * self._shown
+        return vector
 
     def _of_arrays(self, arrays: Mapping[str, Any]) -> np.ndarray:
         """Return the vector of arrays as :meth:`unpack` gives them."""
@@ -156,6 +159,13 @@ def state_names(flow: Flow) -> tuple[str, ...]:
     )
 
 
+def shown_factors(flow: Flow) -> np.ndarray:
+    """Return the factors by which entries of results are larger than those of a flat state."""
+    shapes = flow.packing("state").shapes
+    given = {name: np.full(shape, shown_factor(flow.study, name)) for name, shape in shapes.items()}
+    return flow.packing("state").packed(**given)
+
+
 def _by_mode(flow: Flow, name: str) -> bool:
     return bool(flow.layout["state"][name][-1:] == ("L",))
 
@@ -174,16 +184,16 @@ def flow_at(study: Study, start: Initial, changing: str = "") -> Flow:
     Args:
         study: the study.
         start: its start.
-        changing: a key that may make the rates depend on time.
+        changing: a key that may make the rates depend on time, in proofs of runs.
 
     Raises:
         InputError: the rates depend on more than the state, or no equations exist for the inputs.
     """
     for key in ("task", *keys_acting("time", "steps")):
         if key in study.rule_keys and key != changing:
+            proof = ", or use solve without certify" if changing else ""
             raise InputError(
-                "makes the rates depend on more than the state; leave it out, or use solve "
-                "without certify",
+                f"makes the rates depend on more than the state; leave it out{proof}",
                 argument=key,
             )
     check_equations(start)

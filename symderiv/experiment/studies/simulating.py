@@ -38,6 +38,7 @@ from symderiv.problem.initial import (
     vectors_with_overlaps,
 )
 from symderiv.problem.study import Study
+from symderiv.problem.timetable import refuse_negative_rates
 from symderiv.storage.checkpoint import Checkpoint, identity
 from symderiv.storage.kernels import Kernel
 from symderiv.storage.study_kernel import kernel_for
@@ -228,6 +229,7 @@ def _checked_runs(study: Study, runs: int | None) -> int:
 def _check(study: Study, start: Initial) -> None:
     """Refuse combinations that cannot be simulated, by name."""
     data, training = start.data, study.training
+    refuse_negative_rates(study, study.simulation_alpha)
     latent = data is not None and data.latent is not None
     several = data is not None and len(data.components) > 1
     if study.rule_keys and (latent or several):

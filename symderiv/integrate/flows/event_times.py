@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from symderiv.foundation.errors import errors_about
 from symderiv.integrate.events.asked import Event, asked_events
 from symderiv.integrate.events.conditions import Condition, Readable
 from symderiv.integrate.events.located_events import LocatedEvents
@@ -191,7 +192,9 @@ class Followed(ABC):
             NotYetError: A number changes the time of a jump.
         """
         # invalid conditions and sensitivities are refused before anything is integrated
-        self.conditions(wanted.events)
+        for event in wanted.events:
+            with errors_about("until" if event == wanted.until else "events"):
+                self.condition(event)
         directions = self.directions(wanted.sensitivities)
         run = run_at(None)
         if not run.alpha.size or not (directions or wanted.events):

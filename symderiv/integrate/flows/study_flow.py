@@ -52,7 +52,14 @@ from symderiv.problem.flat_layout import (
 from symderiv.problem.rule_of import StudyRule
 from symderiv.problem.state import State
 from symderiv.problem.study import Study
-from symderiv.problem.timetable import Phase, heads, numbered_tasks, task_weights, timetable
+from symderiv.problem.timetable import (
+    Phase,
+    heads,
+    numbered_tasks,
+    refuse_negative_rates,
+    task_weights,
+    timetable,
+)
 from symderiv.storage.checkpoint import Checkpoint
 from symderiv.storage.kernels import Kernel
 
@@ -140,6 +147,8 @@ class Flow(PiecewiseRun):
     def _phases(self) -> tuple[Phase, ...]:
         """The phases of the study; a single one if nothing jumps in time."""
         jumps = self.study.task or self.study.training.schedule is not None
+        if jumps:
+            refuse_negative_rates(self.study, self.study.alpha)
         return timetable(self.study) if jumps else (Phase(0.0, math.inf, (), 1.0),)
 
     @property

@@ -65,7 +65,8 @@ class Trajectory(FollowedResult, Curves):
             error is that due to Q and R, plus rounding of the order of 1e-16.
         student_overlap, cross_overlap: the overlaps per eigenvalue, shapes
             (P, L, K, K), (P, L, K, M).
-        initial, final: the states at alpha = 0 and at ``alpha_end``.
+        initial, final: the states at alpha = 0 and at ``alpha_end``; of several heads they have the
+            output weights of the first one only, ``heads`` has all.
         alpha_end: the time of the last accepted step.
         cause: "done", "not-a-number", "step-underflow", "cone-left", "step-limit", "interrupted".
         message: one line that says how the run ended.

@@ -92,11 +92,18 @@ def test_steps_are_no_finer_than_the_lattice() -> None:
     np.testing.assert_allclose(run.Q[-1], expected, atol=2e-6)
 
 
-def test_kinks_that_cross_along_a_lattice_pass_the_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sign of a ReLU unit for ReLU students: rates along the lattice are off by 2e-6."""
+@pytest.mark.parametrize(
+    "own",
+    [{"loss": "logistic"}, {"student_biases": 0.3, "train_biases": True}],
+    ids=["logistic", "trained biases, whose rate cancels"],
+)
+def test_kinks_that_cross_along_a_lattice_pass_the_check(
+    monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]
+) -> None:
+    """The sign of a ReLU unit for ReLU students: means along the lattice are off by 1e-5."""
     monkeypatch.setattr(force_error, "largest_deviation", lambda *_: 1e-12)
-    own = {"loss": "logistic", "target": "sign", "learning_rate": 1}
-    problem = sd.Problem("relu", students=1, teachers=1, **own)
+    keys: dict[str, Any] = {"target": "sign", "learning_rate": 1, **own}
+    problem = sd.Problem("relu", students=1, teachers=1, **keys)
     asked = learning_problem("relu", None, rule_of(problem._study).rule)
     program = loss_program(derive_equations(asked), "made", LossMeans(asked, 1e-8))
     check_generated(solver_of(program), asked)

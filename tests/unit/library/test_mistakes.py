@@ -71,6 +71,36 @@ MISTAKES: list[tuple[str, Callable[[], Any], str]] = [
     ("two momenta", lambda: problem(momentum=0.5, momentum_rate=1.0), "remove one"),
     ("averaging alone", lambda: problem(averaging_rate=1.0), "consistency_weight"),
     ("a schedule of a list", lambda: problem(schedule={"time": [0]}), "times"),
+    (
+        "a schedule that becomes negative",
+        lambda: problem(schedule="1 - alpha").solve(alpha=[0, 1, 2]),
+        "schedule: is negative at alpha = 1.01562, where its value is -0.015625",
+    ),
+    (
+        "a simulated schedule that is negative",
+        lambda: problem(schedule="-alpha").simulate(end=0.01),
+        "schedule: is negative",
+    ),
+    (
+        "a task with a teacher",
+        lambda: problem(tasks=[{"teacher": [0], "until": 1}, {"teachers": [1]}]),
+        "tasks[0].teacher: unknown key; did you mean teachers?",
+    ),
+    (
+        "an end that is no condition",
+        lambda: problem().solve(end=1, until="R[1,1] > "),
+        "until: 'R[1,1] > '",
+    ),
+    (
+        "an end at an event of another name",
+        lambda: problem().solve(end=1, events=["R[9,9] > 0"], until="R[1,1] > 3"),
+        "events: ",
+    ),
+    (
+        "derivatives of a rate that changes",
+        lambda: problem(schedule="1/(1 + alpha)").jacobian(),
+        "schedule: makes the rates depend on more than the state; leave it out",
+    ),
     ("dim", lambda: S.Isotropic(dim=100), "dimension"),
     ("half a dimension", lambda: S.Isotropic(10.5), "whole number"),
     ("a power law without exponent", lambda: S.PowerLaw(8), "exponent="),

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from symderiv.api.arguments.numbers import check_digits
 from symderiv.api.arguments.starts import start_of
 from symderiv.api.results.answer import Answer, Rows
-from symderiv.api.results.rate_function import flow_at, state_names
+from symderiv.api.results.rate_function import flow_at, shown_factors, state_names
 from symderiv.foundation.documents.document import Node, Summary, Tabular
 from symderiv.foundation.errors import NotYetError
 from symderiv.foundation.packing import Packing
 from symderiv.foundation.showing import Shown
 from symderiv.integrate.flows.courses import Goal
+from symderiv.integrate.flows.equivalent_numbers import equivalent_factors
 from symderiv.integrate.flows.sensitivities import VariedFlow, VariedRun
 
 if TYPE_CHECKING:
@@ -128,21 +129,39 @@ def _mode_text(mode: dict[str, Any]) -> str:
     return ", ".join(parts) + (f" and {left} more" if left > 0 else "")
 
 
-def linearised_at(run: VariedRun, names: Sequence[str]) -> Linearisation:
-    """Return the eigenvalues and modes at the initial state of a run, whose entries have names."""
+class Point(NamedTuple):
+    """A run whose initial state is looked at.
+
+    Attributes:
+        run: The run.
+        names: The names of the entries of its state, in its order.
+        shown: The factors by which entries of results are larger than these.
+        numbers: The factors by which numbers of the equations are larger than those of the problem,
+            by name, where they differ.
+    """
+
+    run: VariedRun
+    names: Sequence[str]
+    shown: np.ndarray
+    numbers: Mapping[str, float]
+
+
+def linearised_at(point: Point) -> Linearisation:
+    """Return the eigenvalues and modes at a point."""
+    run = point.run
     along, begin = run.tangent(), run.course.begin
     places, matrix = _columns(run, partial(along, begin))
-    shown = [names[place] for place in places]
+    shown, factors = [point.names[place] for place in places], point.shown[places]
     values, vectors = np.linalg.eig(matrix)
     order = np.lexsort((-values.imag, -values.real))
-    modes = [_mode(vectors[:, place], shown) for place in order]
+    modes = [_mode(factors * vectors[:, place], shown) for place in order]
     return Linearisation(
         {
             "names": shown,
             "eigenvalues": [[float(v.real), float(v.imag)] for v in values[order]],
             "modes": modes,
             "unstable": int(np.sum(values.real > _NEUTRAL * np.max(np.abs(values)))),
-            "largest_rate": float(np.max(np.abs(_rates(run)[places]))),
+            "largest_rate": float(np.max(np.abs(factors * _rates(run)[places]))),
             "warnings": [],
         }
     )
@@ -162,9 +181,10 @@ def _mode(vector: np.ndarray[Any, Any], names: list[str]) -> dict[str, Any]:
     }
 
 
-def jacobian_at(run: VariedRun, names: Sequence[str], digits: int) -> Jacobian:
-    """Return the derivatives at the initial state of a run, whose entries have names."""
+def jacobian_at(point: Point, digits: int) -> Jacobian:
+    """Return the derivatives at a point."""
     check_digits(digits)
+    run = point.run
     shapes = run.course.constants.shapes.items()
     # full_order switches terms of order η² on or off; it is no number to differentiate by
     moving = Packing({name: shape for name, shape in shapes if name != "full_order"})
@@ -182,7 +202,12 @@ def jacobian_at(run: VariedRun, names: Sequence[str], digits: int) -> Jacobian:
     for name, index, direction in moving.directions():
         entries: tuple[Any, ...] = (slice(None), *index)
         derivatives[name][entries] = along(np.zeros(run.course.begin.size), direction)[places]
-    return Jacobian(columns, tuple(names[n] for n in places), derivatives, _rates(run)[places])
+    factors = point.shown[places]
+    for name, values in derivatives.items():
+        values *= factors.reshape(-1, *[1] * (values.ndim - 1)) * point.numbers.get(name, 1.0)
+    names = tuple(point.names[n] for n in places)
+    matrix = columns * factors[:, None] / factors
+    return Jacobian(matrix, names, derivatives, factors * _rates(run)[places])
 
 
 def _rates(run: VariedRun) -> np.ndarray:
@@ -245,19 +270,18 @@ def _field_names(program: Program) -> list[list[str]]:
     return [[field.name for field in each.fields] for each in program.vectors]
 
 
-def study_point(study: Study, state: Start | None) -> tuple[VariedRun, tuple[str, ...]]:
-    """Return a run of a study from a state, and the names of the state's entries.
+def study_point(study: Study, state: Start | None) -> Point:
+    """Return a run of a study from a state.
 
     See :meth:`symderiv.Problem.jacobian`.
     """
     flow = flow_at(study, start_of(study, state, "state"))
-    return VariedFlow(flow, {}), state_names(flow)
+    numbers = equivalent_factors(study, flow.in_updates)
+    return Point(VariedFlow(flow, {}), state_names(flow), shown_factors(flow), numbers)
 
 
-def system_point(
-    solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any]
-) -> tuple[VariedRun, list[str]]:
-    """Return a run of a system from a state, and the names of the state's entries.
+def system_point(solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Point:
+    """Return a run of a system from a state.
 
     See :meth:`symderiv.System.jacobian`.
     """
@@ -267,7 +291,8 @@ def system_point(
 
     point = VariedSystem(solver, state, parameters).point({})
     run = VariedSystemRun(PointRun(point, Goal(np.zeros(1))), {}, ())
-    return run, entry_names(solver.layout, solver.layout.names)
+    names = entry_names(solver.layout, solver.layout.names)
+    return Point(run, names, np.ones(len(names)), {})
 
 
 def entry_names(layout: Layout, shown: Iterable[str]) -> list[str]:
