@@ -210,7 +210,7 @@ def test_a_run_whose_balls_are_wider_than_its_tolerance_says_so() -> None:
     with pytest.warns(RunWarning, match="the error is proved to be at most"):
         wide = problem.solve(**asked, radius=1e-5, relative_tolerance=1e-11)
     assert not wide.succeeded
-    assert "radii of the balls are up to" in wide.failure()
+    assert "the balls have radii up to" in wide.failure()
     fine = problem.solve(**asked, relative_tolerance=1e-11)
     assert fine.succeeded
     assert fine.warnings == ()
