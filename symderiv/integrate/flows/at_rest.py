@@ -87,11 +87,11 @@ class Rest:
         return self._attracts(slope, rounding, first[moving], together, relative)
 
     def _slope(self, state: np.ndarray, alpha: float | None = None) -> np.ndarray:
-        found = np.empty_like(state)
+        slope = np.empty_like(state)
         with np.errstate(all="ignore"):
-            self._rhs(self._alpha if alpha is None else alpha, state, found)
+            self._rhs(self._alpha if alpha is None else alpha, state, slope)
         self.evaluations += 1
-        return found
+        return slope
 
     def _attracts(
         self,
@@ -117,16 +117,18 @@ class Rest:
         each = np.linalg.eigvals(rates)
         fastest, rounded = np.max(np.abs(each), initial=0.0), np.max(rounding)
         left, values, right = np.linalg.svd(rates)
-        kept = np.arange(rows.size) < np.sum(each.real < -_NONE * fastest)
+        decaying = np.arange(rows.size) < np.sum(each.real < -_NONE * fastest)
         # as many directions without a rate as there are rates of zero: no change grows linearly
-        none = np.max(values[~kept], initial=0.0) <= _APART * np.min(values[kept], initial=np.inf)
+        none = np.max(values[~decaying], initial=0.0) <= _APART * np.min(
+            values[decaying], initial=np.inf
+        )
         smooth = rounded <= _SMOOTH * _ROUNDING * self._largest * fastest
         if np.any(each.real > _NONE * fastest) or not (none and smooth):
             return False
-        back = together @ (right[kept].T / values[kept]) @ left[:, kept].T
+        back = together @ (right[decaying].T / values[decaying]) @ left[:, decaying].T
         if np.max(np.abs(back @ slope[rows]), initial=0.0) > relative * self._largest:
             return False
-        free = _AWAY * self._largest * right[~kept] @ together.T
+        free = _AWAY * self._largest * right[~decaying] @ together.T
         weights = self._random.standard_normal((_DIRECTIONS * len(free), len(free)))
         weights /= np.linalg.norm(weights, axis=1, keepdims=True)
         for state in self._y + weights @ free:

@@ -131,11 +131,11 @@ def describe_band(case: StudyCase) -> str:
     )
     if band.since < math.inf:
         said += f"; from α = {number(band.since)} on this is a guess, as they are not Gaussian"
-    found = features.agreement_within(case)
-    if found is not None:
+    compared = features.agreement_within(case)
+    if compared is not None:
         said += (
             f"; the mean of the SGD runs is within 3 of the predicted standard errors at "
-            f"{found.within_three} of {len(found.deviations)} times"
+            f"{compared.within_three} of {len(compared.deviations)} times"
         )
     return said
 

@@ -129,7 +129,7 @@ def _mode_text(mode: dict[str, Any]) -> str:
     return ", ".join(parts) + (f" and {left} more" if left > 0 else "")
 
 
-class Point(NamedTuple):
+class JacobianPoint(NamedTuple):
     """A run whose initial state is looked at.
 
     Attributes:
@@ -146,7 +146,7 @@ class Point(NamedTuple):
     numbers: Mapping[str, float]
 
 
-def linearised_at(point: Point) -> Linearisation:
+def linearised_at(point: JacobianPoint) -> Linearisation:
     """Return the eigenvalues and modes at a point."""
     run = point.run
     along, begin = run.tangent(), run.course.begin
@@ -181,7 +181,7 @@ def _mode(vector: np.ndarray[Any, Any], names: list[str]) -> dict[str, Any]:
     }
 
 
-def jacobian_at(point: Point, digits: int) -> Jacobian:
+def jacobian_at(point: JacobianPoint, digits: int) -> Jacobian:
     """Return the derivatives at a point."""
     check_digits(digits)
     run = point.run
@@ -270,17 +270,19 @@ def _field_names(program: Program) -> list[list[str]]:
     return [[field.name for field in each.fields] for each in program.vectors]
 
 
-def study_point(study: Study, state: Start | None) -> Point:
+def study_point(study: Study, state: Start | None) -> JacobianPoint:
     """Return a run of a study from a state.
 
     See :meth:`symderiv.Problem.jacobian`.
     """
     flow = flow_at(study, start_of(study, state, "state"))
     numbers = equivalent_factors(study, flow.in_updates)
-    return Point(VariedFlow(flow, {}), state_names(flow), shown_factors(flow), numbers)
+    return JacobianPoint(VariedFlow(flow, {}), state_names(flow), shown_factors(flow), numbers)
 
 
-def system_point(solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any]) -> Point:
+def system_point(
+    solver: Solver, state: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> JacobianPoint:
     """Return a run of a system from a state.
 
     See :meth:`symderiv.System.jacobian`.
@@ -292,7 +294,7 @@ def system_point(solver: Solver, state: Mapping[str, Any], parameters: Mapping[s
     point = VariedSystem(solver, state, parameters).point({})
     run = VariedSystemRun(PointRun(point, Goal(np.zeros(1))), {}, ())
     names = entry_names(solver.layout, solver.layout.names)
-    return Point(run, names, np.ones(len(names)), {})
+    return JacobianPoint(run, names, np.ones(len(names)), {})
 
 
 def entry_names(layout: Layout, shown: Iterable[str]) -> list[str]:

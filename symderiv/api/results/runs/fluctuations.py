@@ -306,10 +306,10 @@ def error_band(study: Study) -> Band:
     """Return how the generalisation errors of single runs scatter at the dimension of a study."""
     from symderiv.show.plots.features import Band
 
-    found, name = fluctuations_at(study, None, None, False, ()), "generalization_error"
-    bad = found.alpha[found.expansion > _GAUSSIAN]
-    ends = found.mean_of(name), found.deviation_of(name)
-    return Band(found.alpha, *ends, found.dimension, float(min(bad, default=np.inf)))
+    result, name = fluctuations_at(study, None, None, False, ()), "generalization_error"
+    bad = result.alpha[result.expansion > _GAUSSIAN]
+    ends = result.mean_of(name), result.deviation_of(name)
+    return Band(result.alpha, *ends, result.dimension, float(min(bad, default=np.inf)))
 
 
 def system_fluctuations(
