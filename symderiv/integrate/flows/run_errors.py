@@ -251,7 +251,7 @@ def estimated(
     worse = Worse.of(problem, result, tolerance)
     most = 2 * (result.steps + result.rejected) + 100
     # if these are a fifth fewer, one of 300 stated errors is below the true one
-    coarse = worse.flow.run(worse.tolerance, most, progress, result.between)
+    coarse = worse.flow.run(worse.tolerance, most, progress, result.between, result.lengths)
     runs.append(coarse)
     reached = worse.error(result, coarse)
     if math.isnan(reached):
@@ -295,7 +295,8 @@ def rounding_in(
     ordinary = max(coarse.rhs_evaluations - coarse.between, 1)
     left = (result.rhs_evaluations - coarse.between - coarse.rhs_evaluations) / ordinary
     most = math.floor(_LEFT * left * (coarse.steps + coarse.rejected))
-    begun = problem.run(worse.tolerance, max(most, 0), progress, coarse.between)
+    most = max(most, 0)
+    begun = problem.run(worse.tolerance, most, progress, coarse.between, result.lengths)
     runs.append(begun)
     # a run that diverges may end before the others
     rows = min(len(each.results) for each in (result, begun, coarse))

@@ -53,6 +53,9 @@ _MOST_HALVINGS = 6
 # Iterations that converge as fast keep their Jacobian.
 _FAST = 0.003
 _FURTHER = 1.2
+# Steps of a run that follows another one, in those of that run. Its errors are six times as large,
+# at the order of the method; far longer steps are more often rejected at ten times the tolerance.
+_LONGER = 1.2
 # The estimate is the error of a solution of order 5: tolerances of it are those for which the error
 # of the solution of order 9 is the one asked for.
 _POWER = (_COUNT + 1.0) / (2.0 * _COUNT)
@@ -64,11 +67,26 @@ _HALVES = (2.0 * table.CONTROL.safety) ** (1.0 / table.CONTROL.retry)
 
 
 @hidden_part
-def keep_length(status, head):  # type: ignore[no-untyped-def]
-    """Keep the length of the step of before, if the next one would not be much longer."""
+def set_length(status, head, followed):  # type: ignore[no-untyped-def]
+    """Keep the length of the step of before, if the next one would not be much longer.
+
+    Where another run is followed the next one is longer than the step of that run at this time,
+    unless that was just rejected.
+    """
     before = head[ELIMINATED]
     if head[JACOBIAN] > 0.0 and before <= status.step <= _FURTHER * before:
         status.step = before
+    first, last = 0, followed.shape[0]
+    while first < last:
+        middle = (first + last) // 2
+        if followed[middle, 0] <= status.alpha:
+            first = middle + 1
+        else:
+            last = middle
+    if first > 0 and status.in_a_row == 0:
+        length = followed[first - 1, 1]
+        if status.alpha < followed[first - 1, 0] + length:
+            status.step = _LONGER * length
 
 
 @hidden_part
