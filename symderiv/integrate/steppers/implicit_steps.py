@@ -53,9 +53,10 @@ _MOST_HALVINGS = 6
 # Iterations that converge as fast keep their Jacobian.
 _FAST = 0.003
 _FURTHER = 1.2
-# Steps of a run that follows another one, in those of that run. Its errors are six times as large,
-# at the order of the method; far longer steps are more often rejected at ten times the tolerance.
-_LONGER = 1.2
+# Steps of a run that follows another one, in those of that run: its errors are four times as large,
+# at the order of the method. They are rejected only at so many times the error of others, because
+# shorter ones could be those of the other run again.
+_LONGER, _REJECTED = 1.15, 10.0
 # The estimate is the error of a solution of order 5: tolerances of it are those for which the error
 # of the solution of order 9 is the one asked for.
 _POWER = (_COUNT + 1.0) / (2.0 * _COUNT)
@@ -90,7 +91,7 @@ def set_length(status, head, followed):  # type: ignore[no-untyped-def]
 
 
 @hidden_part
-def implicit_step(rhs, runs, space, size, ordinary, numbers):  # type: ignore[no-untyped-def]
+def implicit_step(rhs, runs, space, size, ordinary, memory):  # type: ignore[no-untyped-def]
     """Step as :func:`~symderiv.integrate.steppers.explicit_steps.explicit_step`, of one run.
 
     Args:
@@ -99,9 +100,9 @@ def implicit_step(rhs, runs, space, size, ordinary, numbers):  # type: ignore[no
         space: see :class:`~symderiv.integrate.steppers.stepper.Workspace`.
         size: numbers of a state.
         ordinary: not zero if the step goes on from the last one.
-        numbers: ``Memory.implicit``.
+        memory: see :class:`~symderiv.integrate.steppers.memory.Memory`.
     """
-    work = work_of(numbers, size)
+    work = work_of(memory.implicit, size)
     head, start, length = work.head, space.start[0], space.length[0]
     tolerance = _fill_scale(work, space, size)
     evaluations, solved = _solve(rhs, work, runs, space, size, ordinary, tolerance)
@@ -116,6 +117,8 @@ def implicit_step(rhs, runs, space, size, ordinary, numbers):  # type: ignore[no
     if solved and ordinary != 0:
         _fill_error(rhs, work, runs, space, size)
         evaluations += 1
+        if memory.followed.shape[0] > 0:
+            space.error[0] /= _REJECTED
         if space.error[0] <= 1.0:
             _keep_stages(work, stages, start, length)
     if head[CONVERGENCE] > _FAST and ordinary != 0:

@@ -614,7 +614,7 @@ def _kept_with(digest: int, width: int, method: str, control: Control) -> Callab
             cost, sloped = 0, 0
             if ordinary | shorter != 0:
                 if implicit:
-                    cost, sloped = implicit_step(rhs, runs, space, size, ordinary, memory.implicit)
+                    cost, sloped = implicit_step(rhs, runs, space, size, ordinary, memory)
                 else:
                     cost, sloped = explicit_step(rhs, runs.sizes, space, size, ordinary, halving)
             _moved(rhs, runs, memory, space, (ordinary, shorter, sloped, cost), control)
