@@ -32,9 +32,11 @@ from symderiv.integrate.steppers.implicit_systems import eliminate_all, solve_al
 from symderiv.integrate.steppers.implicit_work import (
     CONVERGENCE,
     ELIMINATED,
+    GIVEN,
     JACOBIAN,
     PREDICTS_FROM,
     PREDICTS_LENGTH,
+    SHORTER,
     work_of,
 )
 from symderiv.integrate.steppers.memory import CHORD, IMPLICIT_STAGES, IMPLICIT_SYSTEMS
@@ -71,12 +73,13 @@ _HALVES = (2.0 * table.CONTROL.safety) ** (1.0 / table.CONTROL.retry)
 def set_length(status, head, followed):  # type: ignore[no-untyped-def]
     """Keep the length of the step of before, if the next one would not be much longer.
 
-    Where another run is followed the next one is longer than the step of that run at this time,
-    unless that was just rejected.
+    Where another run is followed the next one is longer than the step of that run at this time;
+    after a rejected one not before it would be as long by itself.
     """
     before = head[ELIMINATED]
     if head[JACOBIAN] > 0.0 and before <= status.step <= _FURTHER * before:
         status.step = before
+    head[GIVEN] = 0.0
     first, last = 0, followed.shape[0]
     while first < last:
         middle = (first + last) // 2
@@ -84,10 +87,12 @@ def set_length(status, head, followed):  # type: ignore[no-untyped-def]
             first = middle + 1
         else:
             last = middle
-    if first > 0 and status.in_a_row == 0:
-        length = followed[first - 1, 1]
-        if status.alpha < followed[first - 1, 0] + length:
-            status.step = _LONGER * length
+    if first > 0 and status.alpha < followed[first - 1, 0] + followed[first - 1, 1]:
+        length = _LONGER * followed[first - 1, 1]
+        if status.in_a_row > 0:
+            head[SHORTER] = 1.0
+        elif head[SHORTER] == 0.0 or status.step >= length:
+            head[SHORTER], head[GIVEN], status.step = 0.0, 1.0, length
 
 
 @hidden_part
@@ -117,8 +122,8 @@ def implicit_step(rhs, runs, space, size, ordinary, memory):  # type: ignore[no-
     if solved and ordinary != 0:
         _fill_error(rhs, work, runs, space, size)
         evaluations += 1
-        if memory.followed.shape[0] > 0:
-            space.error[0] /= _REJECTED
+        if head[GIVEN] > 0.0 and 1.0 < space.error[0] <= _REJECTED:
+            space.error[0] = 1.0
         if space.error[0] <= 1.0:
             _keep_stages(work, stages, start, length)
     if head[CONVERGENCE] > _FAST and ordinary != 0:
