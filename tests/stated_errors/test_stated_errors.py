@@ -49,7 +49,7 @@ def test_a_run_states_no_error_below_the_true_one(number, seed):
     ],
 )
 def test_on_plateaus_a_worse_implicit_run_is_worse(students, rate, std, seed, tolerance):
-    """Both runs happened to leave the plateau by steps of one length, with the same error."""
+    """Both runs happened to take steps of one length on the plateau, and made the same error."""
     both = {"student_weights": 1.0, "teacher_weights": 1.0}
     times = {"values": [0.0, *np.geomspace(1, 2e4, 25)], "method": "implicit"}
     raw = {

@@ -19,7 +19,7 @@ from symderiv.integrate.steppers.memory import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
 
 #: Numbers at the beginning of the vector, and the places in it of the number of rows, of numbers
 #: alone, of sums and of modes.
-IMPLICIT_HEAD, COUNTS = 12, slice(7, 11)
+IMPLICIT_HEAD, COUNTS = 12, slice(5, 9)
 _ROUNDING = 1e-12
 
 

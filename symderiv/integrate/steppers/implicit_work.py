@@ -17,9 +17,11 @@ from symderiv.integrate.steppers.memory import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
 
 #: Places in the head: the time at which the Jacobian was found plus 1, or 0 without one; the length
 #: of the step for which matrices are eliminated; where the step began and ended that predicts the
-#: next one; how fast the last iterations converged; 1 where steps are shorter, after a rejected
-#: one, than those of a run that is followed; 1 where the length of the step comes from that run.
-JACOBIAN, ELIMINATED, PREDICTS_FROM, PREDICTS_LENGTH, CONVERGENCE, SHORTER, GIVEN = range(7)
+#: next one; how fast the last iterations converged.
+JACOBIAN, ELIMINATED, PREDICTS_FROM, PREDICTS_LENGTH, CONVERGENCE = range(5)
+#: Behind the counts: 1 where steps are shorter, after a rejected one, than those of a run that is
+#: followed; 1 where the length of the step comes from that run.
+SHORTER, GIVEN = COUNTS.stop, COUNTS.stop + 1
 _COUNTS = COUNTS.start
 
 
