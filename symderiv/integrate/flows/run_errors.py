@@ -106,6 +106,10 @@ class Worse:
     Small errors grow by the same factor in both runs. If stability limits the steps, or errors die
     out, the two runs may agree although they have errors; part of the tolerance is added for that.
 
+    At order 9 ten times the error is 1.26 times the step, and steps of one tolerance differ among
+    themselves by as much. One of them may make the whole error, on a plateau, and could be the same
+    in both runs. Therefore implicit steps follow those of the run, longer by a factor.
+
     Attributes:
         flow: The flow from the changed start.
         tolerance: The tolerance of its steps.
