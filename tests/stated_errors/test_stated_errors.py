@@ -11,12 +11,14 @@ from stated_errors import lanes
 from stated_errors.__main__ import met
 from stated_errors.campaign import Verdict, flow_at, tried
 from stated_errors.costs import counted
-from stated_errors.drawing import METHODS, draw
+from stated_errors.drawing import METHODS, Drawn, draw
 from stated_errors.lane_families import MEMBERS, family
 from symderiv.integrate.flows import run_errors
 from symderiv.integrate.flows.study_flow import Flow
 from symderiv.integrate.flows.trajectory import ESTIMATED
 from symderiv.integrate.rules.solving import solve
+from symderiv.problem.initial import initial
+from symderiv.problem.study import study_from_mapping
 
 pytestmark = pytest.mark.turns(6)
 
@@ -36,6 +38,32 @@ def test_a_run_states_no_error_below_the_true_one(number, seed):
     assert found.outcome in ("holds", "more than asked"), f"study {number} of seed {seed}: {found}"
     if number in (56, 272):
         assert found.true < 0.1 * found.asked
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    ("students", "rate", "std", "seed", "tolerance"),
+    [
+        (3, 0.8222756087521385, 0.002799909990070035, 295, 7.242207701407439e-07),
+        (2, 0.28872565761542274, 0.0010261308064082903, 692, 2.0902148034754487e-07),
+    ],
+)
+def test_on_plateaus_a_worse_implicit_run_is_worse(students, rate, std, seed, tolerance):
+    """Both runs happened to take steps of one length on the plateau, and made the same error."""
+    both = {"student_weights": 1.0, "teacher_weights": 1.0}
+    times = {"values": [0.0, *np.geomspace(1, 2e4, 25)], "method": "implicit"}
+    raw = {
+        "network": {"activation": "erf", "students": students, "teachers": 2, **both},
+        "training": {"learning_rate": rate},
+        "data": {"model": "isotropic", "dimension": 200},
+        "initial": {"student_std": std, "teacher": "orthogonal", "seed": seed},
+        "time": {**times, "relative_tolerance": tolerance},
+    }
+    study = study_from_mapping(raw)
+    found = tried(Drawn(0, "implicit", study, initial(study)))
+    assert found.known < 0.1 * found.true
+    assert found.outcome == "holds"
+    assert 2.0 < found.ratio < 100.0
 
 
 @needs_gcc

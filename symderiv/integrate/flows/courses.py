@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -457,14 +458,17 @@ class PiecewiseRun(ABC):
         most: int,
         progress: Progress | None,
         between: float = math.inf,
+        followed: Sequence[np.ndarray] = (),
     ) -> FlatResult:
         """Integrate with a relative tolerance, in at most so many steps and with at most so many
         evaluations for results ``between`` them.
+
+        Implicit steps are longer than those of another run that is ``followed``, piece by piece.
         """
         self.check_memory()
         pieces = self.course.walk(self.goal.alpha, self.right_hand_side)
         limits = self.step_limits(tolerance, most, between)
-        return driven(pieces, self.goal.method, limits, progress, self.checkpoint)
+        return driven(pieces, self.goal.method, limits, progress, self.checkpoint, followed)
 
 
 def driven(
@@ -473,6 +477,7 @@ def driven(
     limits: StepLimits,
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
+    followed: Sequence[np.ndarray] = (),
 ) -> FlatResult:
     """Integrate a run piece by piece, and return it whole.
 
@@ -481,13 +486,14 @@ def driven(
         method, limits, progress, checkpoint: See
             :func:`symderiv.integrate.flows.implicit_run.integrate`; the numbers of steps and of
             evaluations are those of all pieces together.
+        followed: The lengths of another run, see :class:`FlatResult`.
     """
     (problem, begin), left, between = next(walk), limits.max_steps, limits.between
-    while True:
+    for own in chain(followed, repeat(limits.followed)):
         result = integrate(
             method,
             problem,
-            replace(limits, max_steps=left, between=between),
+            replace(limits, max_steps=left, between=between, followed=own),
             progress=_told(progress, begin),
             checkpoint=checkpoint,
         )
@@ -497,7 +503,8 @@ def driven(
             problem, begin = walk.send(result)
         except StopIteration as end:
             whole: FlatResult = end.value
-            return whole
+            break
+    return whole
 
 
 def _told(progress: Progress | None, since: float) -> Progress | None:
@@ -521,6 +528,7 @@ def _joined(parts: list[FlatResult]) -> FlatResult:
         rhs_evaluations=sum(part.rhs_evaluations for part in parts),
         error_sum=sum(part.error_sum for part in parts),
         between=sum(part.between for part in parts),
+        lengths=tuple(own for part in parts for own in part.lengths),
     )
 
 

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,8 @@ class StepLimits:
         between: the largest number of evaluations in shorter steps that are made for results
             between steps; results that need more are not a number. Nor are results in implicit
             steps whose iterations do not converge even in parts.
+        followed: where the implicit steps of another run began and how long they were, shape
+            (n, 2); implicit steps are longer by a factor, except after a rejected one.
     """
 
     relative: float
@@ -89,6 +91,7 @@ class StepLimits:
     cone: float = 0.0
     max_steps: int = 100_000_000
     between: float = math.inf
+    followed: np.ndarray = field(default_factory=lambda: np.empty((0, 2)))
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ class FlatResult:
     ``results`` (reached, n) are the states at the first ``reached`` asked times, ``last_state`` (n)
     the state at ``last_alpha``, the last accepted step. ``error_sum`` adds up the estimated local
     errors, relative; ``between`` are the evaluations that shorter steps took, for results between
-    steps; ``cause`` is one of the values of :data:`REASONS`.
+    steps; ``cause`` is one of the values of :data:`REASONS`. ``lengths`` are where implicit steps
+    began and how long they were, shape (n, 2), for each piece of the run.
     """
 
     results: np.ndarray
@@ -112,6 +116,7 @@ class FlatResult:
     error_sum: float
     method: str = EXPLICIT
     between: int = 0
+    lengths: tuple[np.ndarray, ...] = ()
 
     @classmethod
     def of_rows(cls, rows: np.ndarray, last_alpha: float = 0.0) -> FlatResult:
@@ -146,7 +151,8 @@ class SteppedRun:
         tolerances = np.array([self._asked])
         self._runs = runs_of(state[None], parameters[None], tolerances, asked, problem.sizes)
         fields = int(problem.sizes[0] + problem.sizes[1])
-        self._memory = memory_of(1, size, parameters.size, fields)
+        memory = memory_of(1, size, parameters.size, fields)
+        self._memory, self._made = memory._replace(followed=limits.followed), [np.empty((0, 2))]
         # attribute access to records is ten times as slow as their fields by name
         self.status = self._memory.statuses[0]
         numbers = self._memory.numbers
@@ -179,8 +185,11 @@ class SteppedRun:
         part = STRICTER if method == IMPLICIT else 1.0
         self._limits[:] = part * self._asked[0], part * self._asked[1], *self._asked[2:]
         self._runs.tolerances[0] = self._limits
+        made = np.zeros((steps if method == IMPLICIT else 0, 2))
+        self._memory = self._memory._replace(made=made)
         assert stepper is not None  # a function without its compiler comes with compiled steppers
         stepper(rhs, self._runs, self._memory, steps, self._most)
+        self._made.append(made[made[:, 1] > 0.0])
 
     def stop(self, code: int) -> None:
         """End the run and fill all results up to the time reached."""
@@ -244,6 +253,7 @@ class SteppedRun:
         live["filled"] = runs.results[0, : self.status["results"]]
         # copies, because another run may use this memory when this one has stopped
         entry = {name: values.copy() for name, values in live.items()}
+        entry["made"] = np.vstack(self._made)
         entry["implicit"] = memory.implicit  # large, and only a guess of the Jacobian
         checkpoint.keep(key, entry, f"alpha = {float(self.status['alpha']):.6g}")
 
@@ -258,7 +268,7 @@ class SteppedRun:
         self.y[:], self.slope[:] = entry["y"], entry["slope"]
         memory.times[:], memory.ends[:] = entry["times"], entry["ends"]
         runs.results[0, : self.status["results"]] = entry["filled"]
-        self._constants[:] = runs.constants[0]
+        self._constants[:], self._made = runs.constants[0], [entry["made"]]
 
     def result(self) -> FlatResult:
         status = self.status
@@ -275,6 +285,7 @@ class SteppedRun:
             error_sum=float(status["error_sum"]),
             method=kind if since == 0.0 else f"{EXPLICIT} to alpha = {since:.4g}, then {kind}",
             between=int(status["between"]),
+            lengths=(np.vstack(self._made),),
         )
 
 
@@ -325,7 +336,7 @@ def integrate_flat(
     if checkpoint is not None:
         tolerances = limits.relative, limits.absolute, limits.cone, limits.between
         given = np.array([*tolerances, limits.max_steps, *(kind in kinds for kind in KINDS)])
-        arrays = problem.state, problem.sizes, problem.parameters, problem.asked
+        arrays = problem.state, problem.sizes, problem.parameters, problem.asked, limits.followed
         key = _key(*arrays, given.astype(np.float64))
         run.restore(checkpoint.entry(key))
     listening = nullcontext() if checkpoint is None else checkpoint.listening()

@@ -106,6 +106,10 @@ class Worse:
     Small errors grow by the same factor in both runs. If stability limits the steps, or errors die
     out, the two runs may agree although they have errors; part of the tolerance is added for that.
 
+    At order 9 ten times the error is 1.26 times the step, and steps of one tolerance differ among
+    themselves by as much. One of them may make the whole error, on a plateau, and could be the same
+    in both runs. Therefore implicit steps follow those of the run, longer by a factor.
+
     Attributes:
         flow: The flow from the changed start.
         tolerance: The tolerance of its steps.
@@ -251,7 +255,7 @@ def estimated(
     worse = Worse.of(problem, result, tolerance)
     most = 2 * (result.steps + result.rejected) + 100
     # if these are a fifth fewer, one of 300 stated errors is below the true one
-    coarse = worse.flow.run(worse.tolerance, most, progress, result.between)
+    coarse = worse.flow.run(worse.tolerance, most, progress, result.between, result.lengths)
     runs.append(coarse)
     reached = worse.error(result, coarse)
     if math.isnan(reached):
@@ -295,7 +299,8 @@ def rounding_in(
     ordinary = max(coarse.rhs_evaluations - coarse.between, 1)
     left = (result.rhs_evaluations - coarse.between - coarse.rhs_evaluations) / ordinary
     most = math.floor(_LEFT * left * (coarse.steps + coarse.rejected))
-    begun = problem.run(worse.tolerance, max(most, 0), progress, coarse.between)
+    most = max(most, 0)
+    begun = problem.run(worse.tolerance, most, progress, coarse.between, result.lengths)
     runs.append(begun)
     # a run that diverges may end before the others
     rows = min(len(each.results) for each in (result, begun, coarse))

@@ -32,9 +32,11 @@ from symderiv.integrate.steppers.implicit_systems import eliminate_all, solve_al
 from symderiv.integrate.steppers.implicit_work import (
     CONVERGENCE,
     ELIMINATED,
+    GIVEN,
     JACOBIAN,
     PREDICTS_FROM,
     PREDICTS_LENGTH,
+    SHORTER,
     work_of,
 )
 from symderiv.integrate.steppers.memory import CHORD, IMPLICIT_STAGES, IMPLICIT_SYSTEMS
@@ -53,6 +55,10 @@ _MOST_HALVINGS = 6
 # Iterations that converge as fast keep their Jacobian.
 _FAST = 0.003
 _FURTHER = 1.2
+# Steps of a run that follows another one, in those of that run: its errors are four times as large,
+# at the order of the method. They are rejected only at so many times the error of others, because
+# shorter ones could be those of the other run again.
+_LONGER, _REJECTED = 1.15, 10.0
 # The estimate is the error of a solution of order 5: tolerances of it are those for which the error
 # of the solution of order 9 is the one asked for.
 _POWER = (_COUNT + 1.0) / (2.0 * _COUNT)
@@ -64,15 +70,33 @@ _HALVES = (2.0 * table.CONTROL.safety) ** (1.0 / table.CONTROL.retry)
 
 
 @hidden_part
-def keep_length(status, head):  # type: ignore[no-untyped-def]
-    """Keep the length of the step of before, if the next one would not be much longer."""
+def set_length(status, head, followed):  # type: ignore[no-untyped-def]
+    """Keep the length of the step of before, if the next one would not be much longer.
+
+    Where another run is followed the next one is longer than the step of that run at this time;
+    after a rejected one not before it would be as long by itself.
+    """
     before = head[ELIMINATED]
     if head[JACOBIAN] > 0.0 and before <= status.step <= _FURTHER * before:
         status.step = before
+    head[GIVEN] = 0.0
+    first, last = 0, followed.shape[0]
+    while first < last:
+        middle = (first + last) // 2
+        if followed[middle, 0] <= status.alpha:
+            first = middle + 1
+        else:
+            last = middle
+    if first > 0 and status.alpha < followed[first - 1, 0] + followed[first - 1, 1]:
+        length = _LONGER * followed[first - 1, 1]
+        if status.in_a_row > 0:
+            head[SHORTER] = 1.0
+        elif head[SHORTER] == 0.0 or status.step >= length:
+            head[SHORTER], head[GIVEN], status.step = 0.0, 1.0, length
 
 
 @hidden_part
-def implicit_step(rhs, runs, space, size, ordinary, numbers):  # type: ignore[no-untyped-def]
+def implicit_step(rhs, runs, space, size, ordinary, memory):  # type: ignore[no-untyped-def]
     """Step as :func:`~symderiv.integrate.steppers.explicit_steps.explicit_step`, of one run.
 
     Args:
@@ -81,9 +105,9 @@ def implicit_step(rhs, runs, space, size, ordinary, numbers):  # type: ignore[no
         space: see :class:`~symderiv.integrate.steppers.stepper.Workspace`.
         size: numbers of a state.
         ordinary: not zero if the step goes on from the last one.
-        numbers: ``Memory.implicit``.
+        memory: see :class:`~symderiv.integrate.steppers.memory.Memory`.
     """
-    work = work_of(numbers, size)
+    work = work_of(memory.implicit, size)
     head, start, length = work.head, space.start[0], space.length[0]
     tolerance = _fill_scale(work, space, size)
     evaluations, solved = _solve(rhs, work, runs, space, size, ordinary, tolerance)
@@ -98,6 +122,8 @@ def implicit_step(rhs, runs, space, size, ordinary, numbers):  # type: ignore[no
     if solved and ordinary != 0:
         _fill_error(rhs, work, runs, space, size)
         evaluations += 1
+        if head[GIVEN] > 0.0 and 1.0 < space.error[0] <= _REJECTED:
+            space.error[0] = 1.0
         if space.error[0] <= 1.0:
             _keep_stages(work, stages, start, length)
     if head[CONVERGENCE] > _FAST and ordinary != 0:

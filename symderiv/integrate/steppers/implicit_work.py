@@ -19,6 +19,9 @@ from symderiv.integrate.steppers.memory import IMPLICIT_STAGES, IMPLICIT_SYSTEMS
 #: of the step for which matrices are eliminated; where the step began and ended that predicts the
 #: next one; how fast the last iterations converged.
 JACOBIAN, ELIMINATED, PREDICTS_FROM, PREDICTS_LENGTH, CONVERGENCE = range(5)
+#: Behind the counts: 1 where steps are shorter, after a rejected one, than those of a run that is
+#: followed; 1 where the length of the step comes from that run.
+SHORTER, GIVEN = COUNTS.stop, COUNTS.stop + 1
 _COUNTS = COUNTS.start
 
 

@@ -133,6 +133,9 @@ class Memory(NamedTuple):
         order: room for which ends these are, shape (ENDS,).
         implicit: what implicit steps keep and work with, see
             :mod:`symderiv.integrate.steppers.implicit_work`; empty without them.
+        made: where the implicit steps of a slice began and how long they were, a row for each;
+            zeros where a step was rejected. Shape (n, 2).
+        followed: the same of the steps of another run, that those to come are to be longer than.
     """
 
     statuses: np.ndarray
@@ -142,6 +145,8 @@ class Memory(NamedTuple):
     between: np.ndarray
     order: np.ndarray
     implicit: np.ndarray
+    made: np.ndarray
+    followed: np.ndarray
 
 
 #: Values of each run, beside vectors of the state's size, that a stepper works with: time, start
@@ -172,6 +177,8 @@ def memory_of(width: int, size: int, constants: int, fields: int) -> Memory:
         np.zeros((5, ENDS)),
         np.zeros(ENDS, dtype=np.int64),
         np.zeros(0),
+        np.zeros((0, 2)),
+        np.zeros((0, 2)),
     )
 
 

@@ -49,7 +49,7 @@ from symderiv.integrate.steppers import dop853_table, implicit_table
 from symderiv.integrate.steppers.between_steps import Ends, fill_results
 from symderiv.integrate.steppers.cone import field_covariance, outside_cone
 from symderiv.integrate.steppers.explicit_steps import explicit_step
-from symderiv.integrate.steppers.implicit_steps import implicit_step, keep_length
+from symderiv.integrate.steppers.implicit_steps import implicit_step, set_length
 from symderiv.integrate.steppers.memory import (
     CHORD,
     CONE_LEFT,
@@ -180,6 +180,8 @@ def _memory(memory):  # type: ignore[no-untyped-def]
         one_view(memory.between, 0, (5, ENDS)),
         one_view(memory.order, 0, (ENDS,)),
         one_view(memory.implicit, 0, (memory.implicit.size,)),
+        one_view(memory.made, 0, memory.made.shape),
+        one_view(memory.followed, 0, memory.followed.shape),
     )
 
 
@@ -556,7 +558,18 @@ _RUNS = types.NamedTuple(
     (INTEGERS, MATRIX, MATRIX, MATRIX, VECTOR, CUBE, MATRIX, _STATUSES, INTEGERS, INTEGERS), Runs
 )
 _MEMORY = types.NamedTuple(
-    (_STATUSES, VECTOR, MATRIX, types.float64[:, :, :, ::1], MATRIX, INTEGERS, VECTOR), Memory
+    (
+        _STATUSES,
+        VECTOR,
+        MATRIX,
+        types.float64[:, :, :, ::1],
+        MATRIX,
+        INTEGERS,
+        VECTOR,
+        MATRIX,
+        MATRIX,
+    ),
+    Memory,
 )
 
 
@@ -596,15 +609,17 @@ def _kept_with(digest: int, width: int, method: str, control: Control) -> Callab
             if steps <= made and first.inside < 0 and runs.queue[STOP] == RUNNING:
                 return
             if implicit and first.inside < 0 and first.code == RUNNING:
-                keep_length(first, memory.implicit)
+                set_length(first, memory.implicit, memory.followed)
             ordinary, shorter, halving = _lengths(runs, memory, space, most)
             cost, sloped = 0, 0
             if ordinary | shorter != 0:
                 if implicit:
-                    cost, sloped = implicit_step(rhs, runs, space, size, ordinary, memory.implicit)
+                    cost, sloped = implicit_step(rhs, runs, space, size, ordinary, memory)
                 else:
                     cost, sloped = explicit_step(rhs, runs.sizes, space, size, ordinary, halving)
             _moved(rhs, runs, memory, space, (ordinary, shorter, sloped, cost), control)
+            if implicit and ordinary != 0 and space.mark[0] != 0.0:
+                memory.made[made, 0], memory.made[made, 1] = space.start[0], space.length[0]
             made += ordinary != 0
 
     made: Callable[..., None] = advance

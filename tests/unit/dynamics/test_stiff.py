@@ -342,6 +342,22 @@ def test_rules_and_stated_systems_go_on_with_implicit_steps(problem, monkeypatch
         assert np.max(np.abs(run.results - exact.results) / largest) < 1e-8
 
 
+def test_implicit_steps_that_follow_a_run_are_longer_than_its_own() -> None:
+    flat, limits = slow_averages(), StepLimits(1e-9, 1e-13)
+    run = flat_run.integrate_flat(flat, limits, kinds=("implicit",))
+    (made,) = run.lengths
+    assert len(made) == run.steps
+    np.testing.assert_allclose(made[:-1].sum(axis=1), made[1:, 0])
+    wider = replace(limits, relative=1e-8, absolute=1e-12, followed=made)
+    worse = flat_run.integrate_flat(flat, wider, kinds=("implicit",))
+    (longer,) = worse.lengths
+    before = made[np.searchsorted(made[:, 0], longer[:-1, 0], side="right") - 1, 1]
+    shorter = longer[:-1, 1] < before * (1.15 - 1e-12)
+    assert np.count_nonzero(shorter) <= worse.rejected < 0.1 * worse.steps
+    largest = np.max(np.abs(run.results), axis=1, keepdims=True)
+    assert 0.0 < np.max(np.abs(worse.results - run.results) / largest) < 1e-8
+
+
 @pytest.mark.parametrize(
     ("students", "teachers", "end"), [(1, 1, 1e18), (2, 1, 1e18), (2, 2, 1e20), (3, 1, 1e8)]
 )
