@@ -15,7 +15,7 @@ import numpy as np
 from symderiv.keys.checked import record_of
 from symderiv.problem import study  # noqa: F401 - states which tables there are
 from symderiv.show.plots import features
-from symderiv.show.plots.features import Agreement, ErrorDecay, SlowestStretch, StudyCase
+from symderiv.show.plots.features import Agreement, Band, ErrorDecay, SlowestStretch, StudyCase
 
 # The published result for power-law spectra: figure 1 of Worschech and Rosenow, arXiv:2410.09005.
 _EXPECTED_TO_FALL = frozenset({"data.distinct_eigenvalues"})
@@ -118,13 +118,16 @@ def describe_agreement(found: Agreement) -> str:
     )
 
 
-def describe_band(case: StudyCase) -> str:
+def describe_band(case: StudyCase, band: Band) -> str:
     """Return in words how runs at finite N scatter, and whether the simulation does."""
-    band = case.band
-    if band is None:
-        raise ValueError("the case has no band")
+    gaussian = (band.alpha > 0) & (band.alpha < band.since)
+    if not gaussian.any():
+        return (
+            f"how runs at N = {band.dimension} scatter is a guess from the start, as they are not "
+            "Gaussian"
+        )
     sizes = np.divide(band.deviation, band.mean, out=np.zeros_like(band.mean), where=band.mean > 0)
-    most = int(np.argmax(np.where(band.alpha < band.since, sizes, 0.0)))
+    most = int(np.argmax(np.where(gaussian, sizes, -1.0)))
     said = (
         f"runs at N = {band.dimension} scatter around their mean by up to "
         f"{number(100 * float(sizes[most]), 2)} % of it (at α = {number(float(band.alpha[most]))})"
@@ -159,7 +162,7 @@ def claims(found: Sequence[Findings]) -> list[Observation]:
                 Observation(f"{label}the integration ended at α = {last}: {reason}", False)
             )
         if one.case.band is not None:
-            sentences.append(Observation(label + describe_band(one.case)))
+            sentences.append(Observation(label + describe_band(one.case, one.case.band)))
         sentences.append(Observation(label + describe_plateau(one.plateau)))
         if one.decay is not None:
             sentences.append(Observation(label + describe_decay(one.decay)))

@@ -25,16 +25,22 @@ def _case(deviations: float, since: float = np.inf) -> features.StudyCase:
 def test_means_are_compared_with_the_predicted_mean_and_scatter() -> None:
     found = features.agreement_within(_case(2.0))
     assert found.deviations == pytest.approx([2.0] * 10, rel=1e-3)
-    assert "within 3 of the predicted standard errors at 10 of 10 times" in describe_band(_case(2))
-    assert "at 0 of 10 times" in describe_band(_case(4.0))
-    assert "N = 500 scatter around their mean by up to 1.9 % of it" in describe_band(_case(4.0))
+    near, away = _case(2.0), _case(4.0)
+    said = describe_band(near, near.band)
+    assert "within 3 of the predicted standard errors at 10 of 10 times" in said
+    said = describe_band(away, away.band)
+    assert "at 0 of 10 times" in said
+    assert "N = 500 scatter around their mean by up to 1.9 % of it" in said
 
 
 def test_times_without_a_gaussian_picture_are_not_compared() -> None:
-    found = features.agreement_within(_case(0.0, since=100.0))
+    late = _case(0.0, since=100.0)
+    found = features.agreement_within(late)
     assert max(found.alpha) < 100.0
-    assert "from α = 100 on this is a guess" in describe_band(_case(0.0, since=100.0))
-    assert features.agreement_within(_case(0.0, since=0.0)) is None
+    assert "from α = 100 on this is a guess" in describe_band(late, late.band)
+    never = _case(0.0, since=0.0)
+    assert features.agreement_within(never) is None
+    assert "N = 500 scatter is a guess from the start" in describe_band(never, never.band)
 
 
 def test_a_study_shows_the_scatter_of_its_runs(tmp_path: Path) -> None:
