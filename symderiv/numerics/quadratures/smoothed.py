@@ -86,8 +86,10 @@ def _smoothed_table(
     while last > 0 and kinks[last] == kinks[last - 1]:
         last -= 1
     before = math.inf
-    for k in range(last, kinks.size):
-        # the table of a repeated kink is never used
+    for k in range(kinks.size):
+        # no value is taken from a repeated kink's table, or from panels beyond another kink, but
+        # places and speeds in them are computed
+        tables[k * _TABLE + _NUMBERS : k * _TABLE + _CELLS] = 0.0
         tables[k * _TABLE + _KINK + 1] = math.inf
     for k in range(last + 1):
         table = tables[k * _TABLE : (k + 1) * _TABLE]
