@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
 from symderiv_codegen import PrinterError
 
 from symderiv.checking.generated_check import check_generated
-from symderiv.foundation.errors import NotYetError
+from symderiv.foundation.errors import NotYetError, ToleranceError
 from symderiv.foundation.files import write_whole
 from symderiv.learning.derivation.learning_equations import derive_equations
 from symderiv.learning.rule.admissible import check_for_modules
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
 from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
-from symderiv.lowering.means.approximation import DEFAULT_TOLERANCE, has_holes, mixtures, quadrature
+from symderiv.lowering.means.approximation import (
+    DEFAULT_TOLERANCE,
+    FINEST_SMOOTH,
+    gentle,
+    has_holes,
+    mixtures,
+    quadrature,
+)
 from symderiv.lowering.means.compiled_means import CompiledMeans, compiled_means
 from symderiv.lowering.means.force_fields import over_fields
 from symderiv.lowering.programs.program import solver_program
@@ -113,17 +121,28 @@ def unchecked(
     See :func:`solver_text`.
     """
     equations = derive_equations(problem)
-    if not has_holes(problem):
-        try:
-            finest = DEFAULT_TOLERANCE if tolerance is None else tolerance
-            tables = mixtures(problem, finest, together=True)
-            return solver_of(solver_program(equations, name, tables), lanes), None
-        except (NotYetError, PrinterError):
-            pass  # quadrature is tried next
-    try:
-        rules = quadrature(problem, tolerance, limited)
+    finest = DEFAULT_TOLERANCE if tolerance is None else tolerance
+
+    def by_sums() -> tuple[SolverText, None]:
+        tables = mixtures(problem, finest)
+        return solver_of(solver_program(equations, name, tables), lanes), None
+
+    def by_points(
+        bound: float | None = tolerance, best: bool = limited
+    ) -> tuple[SolverText, CompiledMeans]:
+        rules = quadrature(problem, bound, best)
         solver = solver_of(solver_program(equations, name, rules), lanes)
         return solver, compiled_means(rules.text)
+
+    if not has_holes(problem):
+        if gentle(problem):
+            bound = max(finest, FINEST_SMOOTH) if limited else finest
+            with suppress(NotYetError, PrinterError, ToleranceError):
+                return by_points(bound, False)
+        with suppress(NotYetError, PrinterError):
+            return by_sums()
+    try:
+        return by_points()
     except PrinterError as error:
         raise NotYetError(
             f"not yet: no solver module for {problem.student.text!r}: {error}"

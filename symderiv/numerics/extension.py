@@ -18,7 +18,6 @@ from symderiv.numerics.digits import (
     sign_mean4_mpmath,
     waves_mpmath,
 )
-from symderiv.numerics.lanes import lane_mixtures
 from symderiv.numerics.portable import portable
 from symderiv.numerics.quadratures import (
     across_mean,
@@ -30,8 +29,6 @@ from symderiv.numerics.quadratures import (
     kinked_mean,
     lattice_mean,
     line_mean,
-    mixture_noise,
-    noise_arrays,
     noise_mean,
     pair_series,
     plane_lines,
@@ -63,10 +60,9 @@ DOUBLES: Final = (
 OF_MANY: Final = (
     *(nodes, sign_covariances, bounded, smooth_mean),
     *(plane_lines, smoothed, across_mean, pair_series),
-    *(noise_arrays, mixture_noise),
 )
 """Texts of functions over arrays, in which products and sums may be fused (multiply-add)."""
-LANES: Final = (lane_signs, noise_arrays, mixture_noise, lane_mixtures)
+LANES: Final = (lane_signs,)
 """The texts for several runs at a time; of functions with one name the last counts."""
 MULTIPRECISION: Final = (sign_mean4_mpmath, waves_mpmath, owens_t_mpmath, shifted_signs_mpmath)
 """The texts of functions that take an mpmath context."""

@@ -70,18 +70,6 @@ _NOISE_MEANS = '''def noise_means(
     means = means_of_students, means_of_both, means_of_teachers, slopes_of_students
     _noise_means(QUADRATURE_RULE, fields, means)
 '''
-_MIXTURE_NOISE_MEANS = '''def mixture_noise_means(
-    Q, R, T, means_of_students, means_of_both, means_of_teachers
-):
-    """Means of four factors."""
-    terms, fields = int(MIXTURE_RULE[0]), R.shape[0] + R.shape[1]
-    moments, powers = np.empty((fields, fields + 1)), np.empty((3, fields, terms))
-    parts, sums, arcsines = np.empty((4, 8)), np.empty((fields, 4)), np.empty(terms * terms)
-    work = moments, powers, parts, sums, arcsines
-    joined = np.empty((fields, fields)), np.empty((fields, fields))
-    means = means_of_students, means_of_both, means_of_teachers
-    _mixture_noise(MIXTURE_RULE, (Q, R, T), work, joined, means)
-'''
 
 
 def templates() -> tuple[str, ...]:
@@ -95,7 +83,7 @@ def templates() -> tuple[str, ...]:
     of ``gap_count`` numbers ``gap`` is zero; ``ruled_`` in front for those that take the rule as
     their first argument.
     """
-    whole = _MEAN_FORCES, _MEAN_LOSS, _PAIR_MEANS, _NOISE_MEANS, _MIXTURE_NOISE_MEANS
+    whole = _MEAN_FORCES, _MEAN_LOSS, _PAIR_MEANS, _NOISE_MEANS
     first = "\n\n".join((*_functions_of_four(), *_means_of_products(), *whole))
     joint = product(range(1, MOST_JOINT + 1), (False, True))
     return first, *("\n\n".join(_joint_means(size, kinked)) for size, kinked in joint)

@@ -1,9 +1,8 @@
 """Means that a module computes together: those of values and slopes of all pairs of fields, and
 those of four factors in the noise of a rule.
 
-They share the series of a field (``symderiv.numerics.quadratures.pair_series``), the points of
-quadrature of a pair of students (``noise_mean``, and ``plane_mean`` for factors with kinks) or the
-series of a pair of slopes (``mixture_noise``, for sums of error functions), so
+They share the series of a field (``symderiv.numerics.quadratures.pair_series``) or the points of
+quadrature of a pair of students (``noise_mean``, and ``plane_mean`` for factors with kinks), so
 they are no calls of functions but elements of arrays that one procedure fills.
 """
 
@@ -22,7 +21,6 @@ from symderiv.lowering.solver_arrays import B_STATE, B_STUDENT, B_TEACHER, Q, R,
 __all__ = [
     "KINKED_NOISE_MEANS",
     "KINKED_PAIR_MEANS",
-    "MIXTURE_NOISE_MEANS",
     "NOISE_MEANS",
     "PAIR_MEANS",
     "before_shared",
@@ -64,14 +62,6 @@ KINKED_NOISE_MEANS = replace(
     NOISE_MEANS,
     doc="Means of four factors in the noise, in one pass for each two students.",
     template="kinked_noise_means",
-)
-
-MIXTURE_NOISE_MEANS = replace(
-    NOISE_MEANS,
-    doc="Means of four factors in the noise, in one series for each two students.",
-    inputs=(Q, R, T),
-    outputs=_OF_FOUR,
-    template="mixture_noise_means",
 )
 
 PAIR_MEANS = Procedure(

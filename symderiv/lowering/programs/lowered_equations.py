@@ -57,7 +57,7 @@ def lower(equations: LearningEquations, approximation: Approximation | None = No
     """
     mixtures = approximation.tables if isinstance(approximation, Mixtures) else None
     rules = approximation if isinstance(approximation, Quadrature) else None
-    together = approximation.shared_means if approximation else ()
+    together = rules.shared_means if rules else ()
     integrals = Integrals(equations.problem, mixtures, rules, together)
 
     trained = equations.problem.rule.trained_biases

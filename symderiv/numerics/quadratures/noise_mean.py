@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from symderiv.numerics.quadratures.noise_arrays import _fill_covariance, _spread
 from symderiv.numerics.quadratures.smooth_mean import (
+    _LONGEST_SUM,
+    _along_shared,
     _at_points,
     _coupled,
     _grid_of,
@@ -28,15 +29,46 @@ from symderiv.numerics.quadratures.tensor_mean import _root_left, _share_left
 if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Array = np.ndarray
     _Fields = tuple[_Array, _Array, _Array, _Array, _Array]
+    from symderiv.numerics.quadratures.tensor_mean import _Four
+
     _FourArrays = tuple[_Array, _Array, _Array, _Array]
 
 
 def _all_fields(Q: np.ndarray, R: np.ndarray, T: np.ndarray) -> np.ndarray:
     """Return the covariance of all fields, students first."""
-    fields = R.shape[0] + R.shape[1]
-    covariance = np.empty((fields, fields))
-    _fill_covariance(Q, R, T, covariance)
+    K, M = R.shape[0], R.shape[1]
+    covariance = np.empty((K + M, K + M))
+    for i in range(K):
+        for j in range(K):
+            covariance[i, j] = Q[i, j]
+        for n in range(M):
+            covariance[i, K + n] = covariance[K + n, i] = R[i, n]
+    for m in range(M):
+        for n in range(M):
+            covariance[K + m, K + n] = T[m, n]
     return covariance
+
+
+def _spread(
+    means: np.ndarray,
+    pair: tuple[int, int],
+    means_of_students: np.ndarray,
+    means_of_both: np.ndarray,
+    means_of_teachers: np.ndarray,
+) -> None:
+    """Write the means of one pair of students to their places in the arrays of all means."""
+    (i, j), K, M = pair, means_of_both.shape[0], means_of_both.shape[3]
+    for a in range(K):
+        for b in range(K):
+            means_of_students[i, j, a, b] = means[a, b]
+            means_of_students[j, i, a, b] = means[a, b]
+        for n in range(M):
+            means_of_both[i, j, a, n] = means[a, K + n]
+            means_of_both[j, i, a, n] = means[a, K + n]
+    for m in range(M):
+        for n in range(M):
+            means_of_teachers[i, j, m, n] = means[K + m, K + n]
+            means_of_teachers[j, i, m, n] = means[K + m, K + n]
 
 
 def _parts_in_plane(covariance: np.ndarray, i: int, j: int) -> np.ndarray:
@@ -80,7 +112,8 @@ def _orders_of(
 ) -> int:
     """Write how many orders the means of two fields need in their residuals; return the most.
 
-    On the diagonal stands the most that any mean of a field needs.
+    On the diagonal stands the most that any mean of a field needs. Means that need too many have a
+    third variable instead: they need one, and their number is zero.
     """
     count, highest = parts.shape[0], 1
     for a in range(count):
@@ -88,10 +121,16 @@ def _orders_of(
     for a in range(count):
         for b in range(a):
             correlation = _correlation_left(covariance, parts, a, b)
-            orders[a, b] = own = _orders(parts[a, 2], parts[b, 2], correlation, rule)
+            own = _orders(parts[a, 2], parts[b, 2], correlation, rule)
+            orders[a, b] = own = own if own < _LONGEST_SUM else 0
             orders[a, a], orders[b, b] = max(orders[a, a], own), max(orders[b, b], own)
             highest = max(highest, own)
     return highest
+
+
+def _field_of(parts: np.ndarray, biases: np.ndarray, a: int) -> _Four:
+    """Return the coefficients of a field, its residual's standard deviation, and its bias."""
+    return parts[a, 0], parts[a, 1], parts[a, 2], biases[a]
 
 
 def _means_of_pair(
@@ -120,9 +159,8 @@ def _means_of_pair(
     highest = _orders_of(rule, covariance, parts, orders)
     rows, weights = np.empty((count, highest + 1, size + 8)), np.empty((3, size))
     for a in range(count):
-        field = parts[a, 0], parts[a, 1], parts[a, 2], biases[a]
         kind, own = 0 if a < students else 3, orders[a, a] + 1
-        _rows_of(rule, kind, field, grid, rows[a, :own], 1)
+        _rows_of(rule, kind, _field_of(parts, biases, a), grid, rows[a, :own], 1)
     first, second, inner = np.empty(size), np.empty(size), np.empty(size)
     _weights_of(grid, weights[1])
     _at_points(1, (parts[i, 0], parts[i, 1], 0.0, biases[i]), grid, first)
@@ -138,7 +176,12 @@ def _means_of_pair(
     for a in range(count):
         for b in range(a):
             correlation = _correlation_left(covariance, parts, a, b)
-            _coupled(rows[a], rows[b], correlation, orders[a, b], inner)
+            if orders[a, b] > 0:
+                _coupled(rows[a], rows[b], correlation, orders[a, b], inner)
+            else:
+                kinds = 0 if a < students else 3, 0 if b < students else 3
+                fields = _field_of(parts, biases, a), _field_of(parts, biases, b)
+                _along_shared(rule, kinds, fields, correlation, grid, inner)
             for n in range(3):
                 means[n, a, b] = means[n, b, a] = _inner(weights[n], inner)
         for n in range(3):

@@ -35,11 +35,11 @@ import numpy as np
 
 from symderiv.numerics.nodes import _HERMITES
 from symderiv.numerics.quadratures.across_mean import _ALIGNED, _across, _along_lines
-from symderiv.numerics.quadratures.noise_arrays import _spread
 from symderiv.numerics.quadratures.noise_mean import (
     _all_fields,
     _correlation_left,
     _parts_in_plane,
+    _spread,
 )
 from symderiv.numerics.quadratures.plane_lines import (
     _LINE,

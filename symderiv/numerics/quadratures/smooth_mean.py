@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # defined by the module into which this text is pasted
     _Lattice = tuple[int, int, float]
 
 _MOST_TERMS = 400
+_LONGEST_SUM = 100  # where more are needed, what two rests share is integrated instead
 _WHOLE_NUMBERS = np.arange(64.0)
 _OVER_12 = 1.0 / np.arange(1.0, 13.0)
 _SPLINE_POLES = (-0.5352804307964381656, -0.1225546151923266905, -0.00914869480960827692857)
@@ -183,7 +184,7 @@ def _all_move_along(rule: np.ndarray, parts: np.ndarray, step: float) -> bool:
     """Return whether all fields that move much move enough along rows for lattices of their own."""
     for a in range(parts.shape[0]):
         most = rule[2] * math.hypot(parts[a, 0], parts[a, 1])
-        still = most > _NEAR * _widest(rule, parts[a, 2])
+        still = most > _NEAR * _widest(rule, parts[a, 2], _LONGEST_SUM)
         if still and abs(parts[a, 0]) * step < 0.5 * _spline_cell(rule):
             return False
     return True
@@ -613,9 +614,17 @@ def _spline_cell(rule: np.ndarray) -> float:
     return float(3.9 * rule[3] * math.sqrt(math.sqrt(math.sqrt(rule[4]))))
 
 
-def _widest(rule: np.ndarray, rest: float) -> float:
-    """Return the widest cell of a lattice that polynomials through twelve points interpolate."""
-    return float(max(_FINE * rule[0], 0.15 * rest))
+def _coarse(rule: np.ndarray, rest: float, orders: int) -> float:
+    """Return the longest step in a field of the sums over its rest that give f^n."""
+    step = _step_of(rest, rule)
+    return step / (1.0 + _WAVES * step * math.sqrt(1.0 * orders)) * rest
+
+
+def _widest(rule: np.ndarray, rest: float, orders: int) -> float:
+    """Return the widest cell of a lattice that polynomials through twelve points interpolate, and
+    whose values have sums over the rest.
+    """
+    return float(max(_FINE * rule[0], min(0.15 * rest, _coarse(rule, rest, orders))))
 
 
 def _lattice_of(
@@ -628,10 +637,10 @@ def _lattice_of(
     first of ``how`` says that all points of lines are lattice points, the second that all are near
     the middle.
     """
-    (direct, near), step = how, _step_of(rest, rule)
-    fine, coarse = _FINE * rule[0], step / (1.0 + _WAVES * step * math.sqrt(1.0 * orders)) * rest
+    direct, near = how
+    fine, coarse = _FINE * rule[0], _coarse(rule, rest, orders)
     thin = coarse < fine
-    cell, phases = _widest(rule, rest), 1
+    cell, phases = _widest(rule, rest, orders), 1
     if not near:
         if thin:
             phases = math.ceil(abs(along) / fine)
@@ -691,7 +700,7 @@ def _rows_of(
         across = stride * part2 * (seconds[0, 1] - seconds[0, 0])
         columns = abs(along) < min(abs(across), 0.5 * _spline_cell(rule))
         along = across if columns else along
-    near = most <= _NEAR * _widest(rule, rest)
+    near = most <= _NEAR * _widest(rule, rest, orders)
     direct = lines == 1 and not near
     cell, phases, (apart, half, step) = _lattice_of(rule, rest, along, orders, (direct, near))
     size, stored = math.ceil(most / abs(cell)) + 8, phases
@@ -875,6 +884,37 @@ def _coupled(
         power *= correlation
 
 
+def _along_shared(
+    rule: np.ndarray,
+    kinds: tuple[int, int],
+    fields: tuple[_Four, _Four],
+    correlation: float,
+    grid: _Grid,
+    inner: np.ndarray,
+) -> None:
+    """Write E[f(z) g(w)] at all points for two fields whose sum over orders would be long.
+
+    The part that both rests share is a third variable with equal steps, and what is left of them is
+    independent. ``fields`` have coefficients, rests and biases.
+    """
+    (u1, u2, rest1, bias1), (w1, w2, rest2, bias2) = fields
+    share, left = math.sqrt(abs(correlation)), math.sqrt(1.0 - abs(correlation))
+    along1, along2 = rest1 * share, math.copysign(rest2 * share, correlation)
+    step, half = _half_of(math.sqrt(math.hypot(along1 * along1, along2 * along2)), rule)
+    rows, size = np.empty((2, 1, inner.size + 8)), inner.size
+    for p in range(size):
+        inner[p] = 0.0
+    for k in range(-half, half + 1):
+        t = k * step
+        one = u1, u2, rest1 * left, bias1 + along1 * t
+        other = w1, w2, rest2 * left, bias2 + along2 * t
+        _rows_of(rule, kinds[0], one, grid, rows[0], 0)
+        _rows_of(rule, kinds[1], other, grid, rows[1], 0)
+        weight = _normal(t, step, half)
+        for p in range(size):
+            inner[p] += weight * rows[0, 0, p] * rows[1, 0, p]
+
+
 def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     """Return the mean of four factors of four fields; c is row by row, from the diagonal on."""
     factor, parts = _triangle(_matrix_of(c, 4)), np.empty((4, 3))
@@ -886,15 +926,19 @@ def _mean_of_4(rule: np.ndarray, kinds: _Kinds, c: _Ten, b: _Four) -> float:
     size = grid[2][grid[2].size - 1]
     correlation = shared / rest if rest > 0.0 else 0.0
     orders = _orders(own, rest, correlation, rule)
-    rows, values, weights = np.empty((2, orders, size + 8)), np.empty(size), np.empty(size)
+    few = min(orders, _LONGEST_SUM)
+    rows, values, weights = np.empty((2, few, size + 8)), np.empty(size), np.empty(size)
     _weights_of(grid, weights)
-    for n in range(4):
-        field = parts[n, 0], parts[n, 1], parts[n, 2], b[n]
-        if n > 1:
-            _rows_of(rule, kinds[n], field, grid, rows[n - 2], 0)
-            continue
-        _at_points(kinds[n], field, grid, values)
+    for n in range(2):
+        _at_points(kinds[n], (parts[n, 0], parts[n, 1], 0.0, b[n]), grid, values)
         for p in range(size):
             weights[p] *= values[p]
-    _coupled(rows[0], rows[1], correlation, orders, values)
+    third = parts[2, 0], parts[2, 1], parts[2, 2], b[2]
+    fourth = parts[3, 0], parts[3, 1], parts[3, 2], b[3]
+    if orders >= _LONGEST_SUM:
+        _along_shared(rule, (kinds[2], kinds[3]), (third, fourth), correlation, grid, values)
+    else:
+        _rows_of(rule, kinds[2], third, grid, rows[0], 0)
+        _rows_of(rule, kinds[3], fourth, grid, rows[1], 0)
+        _coupled(rows[0], rows[1], correlation, orders, values)
     return _inner(weights, values)

@@ -1,1 +1,0 @@
-"""Functions for Gaussian means of several runs at a time, in place of those of one run."""
