@@ -48,7 +48,7 @@ LEVELS = {
 INNER = {
     "foundation": {"": 0, "documents": 1, "terminal": 2, "showing": 3, "progress": 3, "keeping": 4},
     "gaussian": {"terms": 0, "forms": 1, "": 2},
-    "numerics": {"digits": 0, "": 1, "signs": 2, "quadratures": 3, "lanes": 4, "extension": 5},
+    "numerics": {"digits": 0, "": 1, "signs": 2, "quadratures": 3, "extension": 4},
     "learning": {"rule": 0, "derivation": 1, "narration": 2},
     "lowering": {"solver_arrays": 0, "solver_files": 1, "means": 2, "programs": 3},
     "integrate": {

@@ -18,7 +18,7 @@ from symderiv.learning.rule.learning_rule import PLAIN, LearningRule
 from symderiv.lowering.means.approximation import (
     DEFAULT_TOLERANCE,
     FINEST_SMOOTH,
-    gentle,
+    by_points,
     has_holes,
     mixtures,
     quadrature,
@@ -123,26 +123,24 @@ def unchecked(
     equations = derive_equations(problem)
     finest = DEFAULT_TOLERANCE if tolerance is None else tolerance
 
-    def by_sums() -> tuple[SolverText, None]:
+    def of_sums() -> tuple[SolverText, None]:
         tables = mixtures(problem, finest)
         return solver_of(solver_program(equations, name, tables), lanes), None
 
-    def by_points(
-        bound: float | None = tolerance, best: bool = limited
-    ) -> tuple[SolverText, CompiledMeans]:
+    def of_points(bound: float | None, best: bool) -> tuple[SolverText, CompiledMeans]:
         rules = quadrature(problem, bound, best)
         solver = solver_of(solver_program(equations, name, rules), lanes)
         return solver, compiled_means(rules.text)
 
     if not has_holes(problem):
-        if gentle(problem):
+        if by_points(problem):
             bound = max(finest, FINEST_SMOOTH) if limited else finest
             with suppress(NotYetError, PrinterError, ToleranceError):
-                return by_points(bound, False)
+                return of_points(bound, limited and problem.rule.biases)
         with suppress(NotYetError, PrinterError):
-            return by_sums()
+            return of_sums()
     try:
-        return by_points()
+        return of_points(tolerance, limited)
     except PrinterError as error:
         raise NotYetError(
             f"not yet: no solver module for {problem.student.text!r}: {error}"

@@ -23,12 +23,10 @@ from symderiv.learning.rule.stated_rule import RuleNumbers, state_rule
 from symderiv.statement.averaged_step import MeanStep, Reading, SlowState, StateFrame
 from symderiv.statement.language import Language
 
-NODES = (14, 12)
-"""The numbers of nodes in the panels of a plane. The difference between both says how good the
-points are."""
-REACHES = 9.0, 14.0
-"""The distances to which these points reach. Functions that grow like exponentials have their
-weight beyond the first."""
+PLANES = (9.0, (14, 12)), (14.0, (14, 12)), (9.0, (28, 24))
+"""How far points of a plane reach, and the numbers of nodes in its panels. The difference between
+both numbers says how good the points are. Functions that grow like exponentials have their weight
+beyond the first reach; steep ones need more nodes."""
 ENOUGH = 1e-7
 """The relative difference below which averages over fine and coarse points count as equal."""
 UNRESOLVED = 1e-2
@@ -194,21 +192,25 @@ class _Names:
     ) -> dict[tuple[str, float], tuple[Floats, Floats]] | None:
         """Return averages over points of a plane, or None if they do not resolve activations."""
         polynomial = frame.polynomial(2)
-        for reach in REACHES:
+        for reach, nodes in PLANES:
             fine, coarse = (
                 self._arrays(
                     *frame.mean_steps(*plane_points(frame.dimension, polynomial, cuts, n, end))
                 )
-                for n, end in zip(NODES, (reach, reach - 0.5), strict=True)
+                for n, end in zip(nodes, (reach, reach - 0.5), strict=True)
             )
             # compare largest elements, because single ones may agree by chance
             apart = {name: np.abs(fine[name] - coarse[name]).max(initial=0.0) for name in fine}
             sizes = {name: np.abs(value).max(initial=0.0) for name, value in fine.items()}
-            if all(apart[name] <= ENOUGH * size for name, size in sizes.items()):
+            # what averages over the same points differ by is the error of each, as one may agree
+            # by chance
+            relative = max(apart[name] / size for name, size in sizes.items() if size > 0.0)
+            if relative <= ENOUGH:
                 break
-        if any(apart[name] > UNRESOLVED * size for name, size in sizes.items()):
+        if relative > UNRESOLVED:
             return None
-        return {name: (value, np.full_like(value, apart[name])) for name, value in fine.items()}
+        errors = {name: relative * size for name, size in sizes.items()}
+        return {name: (value, np.full_like(value, errors[name])) for name, value in fine.items()}
 
     def _arrays(self, full: MeanStep, small: MeanStep) -> dict[tuple[str, float], Floats]:
         """Return increments in the modules' arrays, with and without terms of second order."""

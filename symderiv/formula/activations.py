@@ -31,6 +31,8 @@ NAMED: Final = MappingProxyType(
     {
         "erf": "erf(x/sqrt(2))",
         "relu": _defined("relu"),
+        "leaky_relu": _defined("leaky_relu"),
+        "hard_tanh": _defined("hard_tanh"),
         "linear": "x",
         "identity": "x",
         "quadratic": "x**2",

@@ -118,6 +118,10 @@ KNOWN: Final = MappingProxyType(
         "Phi": Function(1, _normal_cdf, "(1+erf(x/sqrt(2)))/2", latex=("Phi",)),
         "phi": Function(1, _normal_density, "exp(-x**2/2)/sqrt(2*pi)"),
         "relu": Function(1, lambda x: max(x, 0.0), "x*Heaviside(x)"),
+        "leaky_relu": Function(1, lambda x: max(x, 0.01 * x), "x*Heaviside(x)+x/100*Heaviside(-x)"),
+        "hard_tanh": Function(
+            1, lambda x: min(max(x, -1.0), 1.0), "Max(-1,Min(1,x))", spelled=("hardtanh",)
+        ),
         "gelu": Function(1, lambda x: x * _normal_cdf(x), "x/2*(1+erf(x/sqrt(2)))"),
         "sigmoid": Function(1, _logistic, "1/(1+exp(-x))", spelled=("logistic",)),
         "silu": Function(1, lambda x: x * _logistic(x), "x/(1+exp(-x))", spelled=("swish",)),

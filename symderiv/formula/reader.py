@@ -250,6 +250,8 @@ class _Converter:
         known = sorted(self.variables | CONSTANTS.keys())
         allowed = ", ".join(known) if len(known) <= 12 else ", ".join(known[:12]) + ", ..."
         meant = did_you_mean(name, known)
+        if not meant and len(self.variables) == 1:
+            meant = f"; write the variable as {', '.join(self.variables)}"
         raise FormulaError(f"unknown name {quoted(name)}; known here: {allowed}{meant}")
 
     def _chain(

@@ -24,7 +24,7 @@ from os import PathLike
 from typing import Any, TypeVar
 
 from symderiv.foundation.errors import InputError, SymderivError
-from symderiv.foundation.nearest import did_you_mean
+from symderiv.foundation.nearest import did_you_mean, nearest
 
 #: The name of a ``**`` argument that takes only the arguments that the signature shows.
 SHOWN = "keys"
@@ -320,5 +320,10 @@ def _explained(
     given = {*positional[: len(values)], *named}
     for name, each in parameters.items():
         if each.default is each.empty and name not in given and "VAR" not in each.kind.name:
+            for typed in given - parameters.keys():
+                if nearest(typed, [name]) == name:
+                    return InputError(
+                        f"is not an argument of {call}; did you mean {name}?", argument=typed
+                    )
             return InputError(f"is missing; {call} needs it: {name}=…", argument=name)
     return InputError(" ".join(reason.split()))

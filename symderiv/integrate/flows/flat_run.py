@@ -37,6 +37,9 @@ from symderiv.integrate.steppers.run_code import stepper_for
 from symderiv.integrate.steppers.switching import due, implicit_pays, limited
 from symderiv.storage.checkpoint import Checkpoint
 
+#: The code of a run whose end would take far too many steps, because rounding makes them short.
+STALLED = 100
+
 REASONS = {
     DONE: "done",
     NOT_A_NUMBER: "not-a-number",
@@ -44,6 +47,7 @@ REASONS = {
     CONE_LEFT: "cone-left",
     STEP_LIMIT: "step-limit",
     INTERRUPTED: "interrupted",
+    STALLED: "step-limit",
 }
 
 
@@ -198,15 +202,15 @@ class SteppedRun:
 
     def decide(self) -> None:
         """Change to implicit steps if explicit ones are limited by stability and it pays; end at a
-        state that stays where it is.
+        state that stays where it is, or where implicit steps are rejected without end.
         """
         status, asked, modes = self.status, self._runs.asked, self._problem.modes
         if not due(status, float(asked[-1])) or self._rests() or modes is None:
             return
-        if (
-            status["kind"] != KINDS.index(IMPLICIT)
-            and limited(status, self.y, self.slope, self._slope_at)
-            and implicit_pays(status, asked, modes, self._asked[0])
+        if status["kind"] == KINDS.index(IMPLICIT):
+            self._give_up()
+        elif limited(status, self.y, self.slope, self._slope_at) and implicit_pays(
+            status, asked, modes, self._asked[0]
         ):
             self.stop(CHANGED)
             self._runs.queue[STOP], status["run"], status["code"] = RUNNING, 0, RUNNING
@@ -233,6 +237,21 @@ class SteppedRun:
             # the answer took as much as many steps
             status["decide"] = 2 * self.taken
         return stays
+
+    def _give_up(self) -> None:
+        """End a run whose implicit steps are rejected without end: as failed where explicit ones
+        are no shorter, and as stalled where the rest takes too many at the pace so far.
+        """
+        status, end = self.status, float(self._runs.asked[-1])
+        if status["rejected"] < max(_REJECTED, _PART * status["accepted"]):
+            return
+        alpha, changed = float(status["alpha"]), status["since"] > 0.0
+        longer = changed and not limited(status, self.y, self.slope, self._slope_at)
+        most = _TOO_MANY * (_LONGER if longer else 1.0)
+        if (end - alpha) * self.taken > most * alpha:
+            self.stop(STALLED)
+        elif longer:
+            self.stop(STEP_UNDERFLOW)
 
     def _begin_implicit(self) -> None:
         """Allocate the memory of implicit steps, and choose them."""
@@ -306,6 +325,11 @@ STRICTER = 0.02
 # So many steps would fit into the times before and to come. At rest an implicit one is as long as
 # all before, unless rounding limits it; explicit ones are limited by stability, and then by that.
 _STUCK = {EXPLICIT: 1e4, IMPLICIT: 10.0}
+# Implicit steps are hardly ever rejected where errors of the method limit them. So many, and such a
+# part of the accepted ones, mean that something else does: rounding of slopes along directions that
+# nothing damps, or slopes that are not smooth. Then a run of so many more steps takes hours, and
+# explicit ones that could be no shorter are by at least so much longer.
+_REJECTED, _PART, _TOO_MANY, _LONGER = 500, 0.25, 2e7, 3.0
 _SLICE_SECONDS = 0.1
 _FIRST_SLICE = 100_000.0
 

@@ -16,7 +16,7 @@ from symderiv.integrate.flows.activation_error import (
     searched,
 )
 from symderiv.integrate.flows.compression import Compression, settle
-from symderiv.integrate.flows.flat_run import FlatResult, Progress
+from symderiv.integrate.flows.flat_run import STALLED, FlatResult, Progress
 from symderiv.integrate.flows.run_errors import (
     COARSE,
     Check,
@@ -161,6 +161,14 @@ def _trajectory(result: FlatResult, problem: Flow, errors: np.ndarray) -> Trajec
     )
 
 
+# Why a run stalled, and what to do, after the number of its steps.
+_STALLED = (
+    "most implicit ones shortened by rounding or by slopes that are not smooth, and the rest would "
+    'take far too many; end there, or ask for a larger time.relative_tolerance or for "explicit" '
+    "as time.method"
+)
+
+
 def _message(result: FlatResult, state: State) -> str:
     """Return how the run ended, in one line."""
     where = f"alpha = {result.last_alpha:.10g}"
@@ -174,7 +182,8 @@ def _message(result: FlatResult, state: State) -> str:
         "step-underflow": f"the step became smaller than rounding, the solution diverges; {size}",
         "cone-left": "the covariance of the fields [[Q, R], [R^T, T]] is no longer positive "
         "semi-definite beyond it",
-        "step-limit": f"{result.steps + result.rejected} steps were made, the most allowed",
+        "step-limit": f"{result.steps + result.rejected} steps were made, "
+        + (_STALLED if result.code == STALLED else "the most allowed"),
         "interrupted": "interrupted",
     }[result.cause]
     return f"stopped at {where}: {reason}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -31,13 +32,14 @@ KINKED_TOLERANCE = 1e-4
 """Bound on the error of means by quadrature, for activations with kinks, if none is given."""
 
 FINEST_QUADRATURE = 1e-9
-"""The smallest bound on the error of quadrature that runs ask for on their own."""
+"""The smallest bound on the error of quadrature that runs ask for on their own, for stated systems
+and for means over planes of activations with kinks."""
 
 FINEST_SMOOTH = 1e-10
 """The smallest such bound for smooth activations."""
 
 FINEST_KINKED = 1e-6
-"""The smallest such bound for activations with kinks."""
+"""The smallest such bound for other activations with kinks."""
 
 
 @dataclass(frozen=True)
@@ -139,23 +141,24 @@ def mixtures(problem: LearningProblem, tolerance: float) -> Mixtures | None:
     return Mixtures(tolerance, tables)
 
 
-STEEPEST = 2.0
+STEEPEST = 1.5
 """The rate b of tanh(b x) up to which means by quadrature cost less than sums of error functions,
 whose cost does not depend on it."""
 
 
-def gentle(problem: LearningProblem) -> bool:
-    """Return whether tanh is among the activations and compiled modules have their means by
-    quadrature: if both activations are smooth and neither is steep.
+def by_points(problem: LearningProblem) -> bool:
+    """Return whether compiled modules have the means of activations that contain tanh by
+    quadrature: where both activations are smooth, and not steep or biased.
 
-    Two such units and two teachers take a half to a third of the time that sums of error functions
-    take, and with biases, which leave these sums long, a thousandth.
+    Two such units and two teachers take a half to a third of the time of sums of error functions,
+    and a thousandth if units have biases, with which the sums have many more terms.
     """
     numeric = _numeric(problem)
     if problem.rule.stated or any(each.kinks for each in numeric):
         return False
     forms = [form for each in numeric if (form := tanh_form(each.expression))]
-    return bool(forms) and all(abs(form.rate) <= STEEPEST for form in forms)
+    limit = math.inf if problem.rule.biases else STEEPEST
+    return bool(forms) and all(abs(form.rate) <= limit for form in forms)
 
 
 def _require_closed_means(activation: sp.Expr, biased: bool) -> None:

@@ -104,6 +104,38 @@ def test_long_runs_end_at_rest_with_true_errors(students, teachers, end, seed):
         assert np.max(np.abs(found[long.alpha > 5000] - exact[-1])) < within * largest
 
 
+@pytest.mark.parametrize(("noise", "seed", "students"), [(0.0, 2, 4), (0.1, 0, 3)])
+def test_runs_that_rounding_shortens_end_with_a_sentence(noise, seed, students):
+    """The last explicit run takes other steps, of a smaller tolerance, to times before the end."""
+    problem = Problem(
+        "erf", students=students, teachers=1, learning_rate=0.5, label_noise=noise, seed=seed
+    )
+    long = problem.solve(end=1e15)
+    assert long.cause == "step-limit"
+    assert long.rhs_evaluations < 250_000
+    assert "shortened by rounding" in long.message
+    assert 1e6 < long.alpha_end < 1e15
+    assert long.alpha[-1] <= long.alpha_end
+    early = (long.alpha > 0) & (long.alpha < 1e4)
+    short = problem.solve(alpha=long.alpha[early], method="explicit", relative_tolerance=1e-12)
+    within = long.tolerance_reached + short.tolerance_reached
+    largest = np.max(np.abs(short.Q))
+    for name in ("Q", "R"):
+        assert np.max(np.abs(getattr(long, name)[early] - getattr(short, name))) < within * largest
+
+
+def test_steps_are_explicit_again_where_implicit_ones_are_no_longer():
+    """Angles between ReLU units that merge make slopes that are not smooth."""
+    problem = Problem("relu", students=3, teachers=1, learning_rate=0.5)
+    found = problem.solve(end=6e3)
+    assert (found.cause, found.method) == ("done", "explicit")
+    assert found.rhs_evaluations < 250_000
+    exact = problem.solve(alpha=found.alpha[1:], method="explicit", relative_tolerance=1e-12)
+    within = found.tolerance_reached + exact.tolerance_reached
+    assert np.max(np.abs(found.Q[1:] - exact.Q)) < within * np.max(exact.Q)
+    assert problem.solve(end=1e15).cause == "step-limit"
+
+
 def test_a_stopped_run_comes_to_rest_at_the_same_numbers(tmp_path, monkeypatch):
     study = Problem("erf", students=3, teachers=1, learning_rate=0.5, time={"end": 1e12})._study
     undisturbed = solve(study, check="never")

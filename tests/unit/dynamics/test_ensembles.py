@@ -131,24 +131,6 @@ def _with_rates(**changes) -> Points:
     ]
 
 
-def _series(_: sd.Problem) -> list[sd.Problem]:
-    """Students of tanh and teachers of the logistic function: fields so large that arcsines replace
-    the series stand beside small ones.
-    """
-    problem = sd.Problem(
-        "tanh",
-        teacher_activation="1/(1+exp(-x))",
-        students=3,
-        teachers=2,
-        learning_rate=0.5,
-        label_noise=0.2,
-        inputs=sd.Isotropic(40),
-        time={"values": [0.0, 0.5, 2.0], "relative_tolerance": TOLERANCE},
-    )
-    sizes = (0.1, 6.0, 0.8, 3.0, 0.02)
-    return [problem.replace(student_std=size, seed=seed) for seed, size in enumerate(sizes)]
-
-
 def _other_times(problem: sd.Problem) -> list[sd.Problem]:
     """Tasks with inputs, heads and ends of their own; one is over before the end, one never is."""
     problem = problem.replace(
@@ -192,7 +174,6 @@ FAMILIES: dict[str, Points] = {
     "momentum": _with_rates(momentum=0.4),
     "schedule": _with_rates(schedule={"times": [0.0, 5.0], "rates": [1.0, 0.5]}),
     "tasks": _with_rates(tasks=TASKS, train_second_layer=True),
-    "means in one series": _series,
     "changes at other times": _other_times,
     "velocities and biases": _velocities,
 }
@@ -204,8 +185,7 @@ def test_runs_of_rules_are_single_runs_in_lanes_too(problem, name, monkeypatch) 
     tolerance, whatever their neighbours are.
     """
     points = [each._study for each in FAMILIES[name](problem)]
-    # a single run with a smaller tolerance has a longer series
-    rounding = {"means in one series": 1e-9, **dict.fromkeys(PLAIN, 0.0)}.get(name, 1e-15)
+    rounding = 0.0 if name in PLAIN else 1e-15
     groups = group_points(points)
     assert (len(groups) == 1) == (name != "changes at other times")
     one_by_one = [integrate_chunk([points[n] for n in group], threads=2) for group in groups]

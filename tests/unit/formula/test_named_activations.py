@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from symderiv.formula.as_function import as_function
 
 #: By other formulas than those of the table.
 OTHERWISE: dict[str, Callable[[float], float]] = {
+    "leaky_relu": lambda x: x if x > 0 else x / 100,
+    "hard_tanh": lambda x: sorted((-1.0, x, 1.0))[1],
     "mish": lambda x: x * ((1 + math.exp(x)) ** 2 - 1) / ((1 + math.exp(x)) ** 2 + 1),
     "softsign": lambda x: math.copysign(1 - 1 / (1 + abs(x)), x),
     "elu": lambda x: x if x > 0 else math.expm1(x),
@@ -50,7 +53,9 @@ def test_selu_keeps_mean_and_variance_of_a_normal() -> None:
     assert float(sd.mean("selu(x)**2", [[1]]).value) == pytest.approx(1.0, abs=2e-15)
 
 
-@pytest.mark.parametrize("name", ["mish", "softsign", "elu", "selu", "arctan"])
+@pytest.mark.parametrize(
+    "name", ["mish", "softsign", "elu", "selu", "arctan", "leaky_relu", "hard_tanh"]
+)
 def test_means_of_named_activations_are_their_integrals(name: str) -> None:
     g = OTHERWISE[name]
     # y = a x + s z with an independent normal z: E[g(x) y^3] = E[g(x) (a^3 x^3 + 3 a s^2 x)]
@@ -62,6 +67,6 @@ def test_means_of_named_activations_are_their_integrals(name: str) -> None:
         density = math.exp(-x * x / (2 * variance)) / math.sqrt(2 * math.pi * variance)
         return g(x) * (a**3 * x**3 + 3 * a * s2 * x) * density
 
-    wanted = sum(quad(inside, *ends, epsabs=1e-13)[0] for ends in ((-30, 0), (0, 30)))
+    wanted = sum(quad(inside, *ends, epsabs=1e-13)[0] for ends in pairwise((-30, -1, 0, 1, 30)))
     found = sd.mean(f"{name}(x)*y**3", [["1.3", "-0.4"], ["-0.4", "0.7"]])
     assert float(found.value) == pytest.approx(wanted, rel=1e-10)

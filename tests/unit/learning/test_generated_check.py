@@ -17,6 +17,7 @@ from symderiv.checking.plain_functions import Functions
 from symderiv.checking.stated_trial import Trial, expected_of
 from symderiv.foundation.errors import SymderivError
 from symderiv.learning.rule.learning_problem import LearningProblem, learning_problem
+from symderiv.learning.rule.learning_rule import LearningRule
 from symderiv.lowering import solver_files
 from symderiv.lowering.means.uncompiled import uncompiled
 from symderiv.lowering.solver_files import SolverText
@@ -253,3 +254,23 @@ def test_points_that_do_not_resolve_an_activation_are_not_taken() -> None:
     value, error = expected.increments["error", 1.0]
     assert error < 0.2  # of points of a plane it was 3e-4, and their value 0.15 off
     assert abs(value - weights @ means @ weights / 2) < error
+
+
+def test_what_an_average_over_points_is_off_by_is_not_an_agreement_by_chance() -> None:
+    """Coarse and fine points differed by 2e-9 where both were off by 5e-7."""
+    rule = ("student_overlap", "cross_overlap"), ("label_noise", "learning_rate")
+    problem = learning_problem("tanh(3*x)", rule=LearningRule(biases=True))
+    expected = expected_of(problem, Trial(2, 1), *rule)
+    known = expected.known
+    fields = np.block([[known["Q"], known["R"]], [known["R"].T, known["T"]]])
+    sizes, axes = np.linalg.eigh(fields)
+    line = np.arange(-8.0, 8.0, 0.02)
+    # three fields in a plane
+    points = np.stack(np.meshgrid(line, line)).reshape(2, -1)
+    biases = np.concatenate([known["student_biases"], known["teacher_biases"]])[:, None]
+    outputs = np.tanh(3 * (axes[:, 1:] * sizes[1:] ** 0.5 @ points + biases))
+    errors = (np.concatenate([known["v"], -known["v_teacher"]]) @ outputs) ** 2
+    exact = 0.02**2 / (4 * np.pi) * errors @ np.exp(-(points**2).sum(axis=0) / 2)
+    value, error = expected.increments["error", 1.0]
+    assert error < 1e-6
+    assert abs(value - exact) < error

@@ -340,7 +340,7 @@ def test_tolerances_of_quadrature_by_default_and_limited() -> None:
         for tolerance, limited in ((None, False), (1e-12, True), (1e-3, True), (1e-12, False)):
             approximation.quadrature(problem, tolerance, limited, noted)  # type: ignore[arg-type]
     assert asked == [
-        *((1e-6, False), (1e-9, True), (1e-3, True), (1e-12, False), (1e-4, False), (1e-9, True)),
+        *((1e-6, False), (1e-10, True), (1e-3, True), (1e-12, False), (1e-4, False), (1e-9, True)),
         *((1e-3, True), (1e-12, False), (1e-4, False), (1e-6, True), (1e-3, True), (1e-12, False)),
     ]
     assert approximation.has_holes(learning_problem("x", "sin(x)/x"))

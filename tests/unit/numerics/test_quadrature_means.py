@@ -414,3 +414,48 @@ def test_two_steps_with_biases(
     h, k = b1 / math.sqrt(1.3), b2 / math.sqrt(1.3)
     wanted = (1 + _mean_sign(h) + _mean_sign(k) + _shifted_signs(h, k, rho)) / 4
     assert found == pytest.approx(wanted, abs=3e-9)
+
+
+STEEP_RULE = np.array([0.14, 0.926, 6.8, 0.257, 2e-10])
+
+
+@pytest.fixture
+def steep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tanh(3 x) and its slope."""
+
+    def many(kind: int, x: np.ndarray, values: np.ndarray) -> None:
+        values[:] = np.tanh(3 * x) if kind == 0 else 3 / np.cosh(3 * x) ** 2
+
+    monkeypatch.setattr(smooth, "quadrature_factors", many, raising=False)
+
+
+LINE = np.arange(-8.0, 8.0, 0.02)
+NORMAL = 0.02 * np.exp(-(LINE**2) / 2) / math.sqrt(2 * math.pi)
+
+
+@pytest.mark.usefixtures("steep")
+@pytest.mark.parametrize(("apart", "sign"), [(1e-7, 1), (1e-7, -1), (1e-3, 1)])
+def test_steep_factors_of_nearly_equal_fields_have_few_terms(apart: float, sign: int) -> None:
+    """Their sum over orders would have thousands; what the two fields share is a variable."""
+    width = 1.4
+    loads = np.zeros((4, 4))
+    loads[:2, 0], loads[2, 2], loads[3, 2:] = (width, -width), width, (sign * width, apart)
+    found = smooth._mean_of_4(STEEP_RULE, (1, 1, 0, 0), *moments(loads @ loads.T))
+    slopes = NORMAL @ (3 / np.cosh(3 * width * LINE) ** 2) ** 2
+    # a difference of this size changes the mean by its square
+    values = sign * NORMAL @ np.tanh(3 * width * LINE) ** 2
+    assert found == pytest.approx(slopes * values, abs=2e-7 + 20 * apart**2)
+
+
+@pytest.mark.usefixtures("steep")
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 3, 0, 1)])
+def test_steep_factors_of_fields_that_hardly_move_in_the_plane(order: tuple[int, ...]) -> None:
+    """Their averages over a wide rest need points as dense as steep factors ask for."""
+    loads = np.array([[1.4, 0.0], [0.0, 1e-6], [-0.04, 0.776], [0.07, -1.41]])
+    covariance = (loads @ loads.T)[np.ix_(order, order)]
+    kinds = tuple((1, 1, 0, 0)[n] for n in order)
+    found = smooth._mean_of_4(STEEP_RULE, kinds, *moments(covariance))
+    x, y, z, w = loads @ np.stack(np.meshgrid(LINE, LINE)).reshape(2, -1)
+    product_of = 9 / np.cosh(3 * x) ** 2 / np.cosh(3 * y) ** 2 * np.tanh(3 * z) * np.tanh(3 * w)
+    expected = product_of @ np.outer(NORMAL, NORMAL).ravel()
+    assert found == pytest.approx(expected, abs=3e-7)

@@ -127,7 +127,11 @@ def _require_alike_units(study: Study, noisy: bool = False) -> None:
     """
     training = study.training
     if study.K != study.M:
-        raise InputError(f"must equal the number of teachers, {study.M}", argument="students")
+        raise InputError(
+            f"must equal the number of teachers, {study.M}, for late learning and plateaus; "
+            "Problem.fixed_points() finds the plateaus of other numbers as saddles",
+            argument="students",
+        )
     if study.teacher_activation != study.student_activation:
         raise InputError("must be the activation of the students", argument="teacher_activation")
     first = study.teacher_weights[0]
