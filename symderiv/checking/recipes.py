@@ -133,8 +133,9 @@ def unchecked(
         return solver, compiled_means(rules.text)
 
     if not has_holes(problem):
-        if by_points(problem):
-            bound = max(finest, FINEST_SMOOTH) if limited else finest
+        bound = max(finest, FINEST_SMOOTH) if limited else finest
+        # sums of error functions are proved to 2e-12
+        if by_points(problem) and bound >= FINEST_SMOOTH:
             with suppress(NotYetError, PrinterError, ToleranceError):
                 return of_points(bound, limited and problem.rule.biases)
         with suppress(NotYetError, PrinterError):

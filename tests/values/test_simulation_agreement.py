@@ -65,7 +65,7 @@ CASES = {
         {"learning_rate": 0.4},
     ),
 }
-METHODS = {"tanh": "mixture", "softplus": "quadrature"}
+METHODS = {"tanh": "quadrature", "softplus": "quadrature"}
 
 
 def study_of(case: str):

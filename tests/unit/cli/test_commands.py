@@ -194,11 +194,13 @@ def test_derive_says_how_well_an_activation_without_closed_means_enters(
 @pytest.mark.turns(6)
 def test_generate_takes_a_tolerance(tmp_path: Path) -> None:
     asked = ("generate", "--activation", "tanh", "--name", "t", "--output", tmp_path)
-    outcome = run(*asked, "--tolerance", "1e-3", "--json")
-    assert outcome.returncode == 0
-    assert outcome.json["approximation"]["method"] == "mixture"
-    assert 1e-4 < outcome.json["approximation"]["error"] < 1e-3
-    assert "MIXTURE_TERMS = 3\n" in (tmp_path / "t.py").read_text(encoding="utf-8")
+    steep = ("generate", "--activation", "tanh(3*x)", "--name", "s", "--output", tmp_path)
+    for command, method in ((asked, "quadrature"), (steep, "mixture")):
+        outcome = run(*command, "--tolerance", "1e-3", "--json")
+        assert outcome.returncode == 0
+        assert outcome.json["approximation"]["method"] == method
+        assert 1e-4 < outcome.json["approximation"]["error"] < 1e-3
+    assert "MIXTURE_TERMS = 3\n" in (tmp_path / "s.py").read_text(encoding="utf-8")
     outcome = run(*asked, "--tolerance", "1e-14")
     assert outcome.returncode == 1
     assert "the best mixture" in outcome.stderr
